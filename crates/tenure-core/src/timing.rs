@@ -35,8 +35,8 @@ pub struct LeaseBounds {
 impl LeaseTiming {
     /// Checks whether these times work together. `usable` gives the time that is left of a lease,
     /// on the leader's clock, when its first renewal is due. This time must exceed the sum of
-    /// grace, kill margin and the round trips of `bounds`: one renewal may be lost, and is repeated
-    /// before the work is asked to stop.
+    /// grace, kill margin and the round trips of `bounds`. So one renewal may be lost, and is
+    /// repeated before the work is asked to stop.
     pub fn check(
         &self,
         bounds: &LeaseBounds,

@@ -88,8 +88,9 @@ impl View {
         }
     }
 
-    /// Whether a core that has reported this view reports `later`: an application sees a
-    /// difference, a lease has another end, or a leader was heard again after `every` or more.
+    /// Whether a core that has reported this view reports `later`. The core does if an application
+    /// sees a difference, a lease has another end, or a leader was heard again after `every` or
+    /// more.
     pub(crate) fn is_outdated_by(&self, later: &Self, every: Duration) -> bool {
         let mut pairs = self.leaders().zip(later.leaders());
         !self.is_same(later) || pairs.any(|(known, later)| known.is_outdated_by(later, every))

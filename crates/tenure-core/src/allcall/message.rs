@@ -149,9 +149,9 @@ pub struct Resign {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Entry {
     pub election: ElectionName,
-    /// Whether the sender is a candidate that could lead now: its initial wait is over, its last
-    /// round was valid, it is not held off, its clock is right, and its application campaigns
-    /// (ruling 1).
+    /// Whether the sender is a candidate that could lead now (ruling 1). Its application campaigns,
+    /// its initial wait is over, its last round was valid, its clock is right, and it is not held
+    /// off.
     pub eligible: bool,
     /// The hash of the claim that the sender follows. A receiver that follows another claim then
     /// sends the claim that it follows. Zero together with a claim of the sender means that the

@@ -40,9 +40,9 @@ pub(super) struct Clock {
     pub(super) off: bool,
     /// Whether the clock is off, or differs from that of the only other participant.
     pub(super) differs: bool,
-    /// The clocks at the last agreement with others; or, while no other is present, at the last
-    /// round in which the clock had not stepped. While the clock is off: the last reading of
-    /// another clock.
+    /// The clocks at the last agreement with others. While no other participant is present: the
+    /// clocks at the last round in which this clock had not stepped. While the clock is off: the
+    /// last reading of another clock.
     agreed: Option<BothClocks>,
     /// Counts rounds, since the last answer, in which this process heard its own call, but no
     /// answer. A span of time is no substitute: a process that was stopped or cut off makes no call

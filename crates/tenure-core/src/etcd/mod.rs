@@ -97,9 +97,9 @@
 //! 1. A candidate queries the queue again after each departure. Every max(TTL, 10 s) it also checks
 //!    whether the key before its own exists, and queries the whole queue if not. A candidate reads
 //!    only the names of other keys, and watches only deletions: other values may be too large.
-//! 2. (E1) A win is confirmed in one linearizable transaction: the candidate's key exists and is
-//!    the first, and no key is before it, while `now < E`. A candidate that lacks only a proven E
-//!    queries again as soon as E is proven.
+//! 2. (E1) A win is confirmed in one linearizable transaction, while `now < E`: the candidate's key
+//!    exists, and no key is before it. A candidate that lacks only a proven E queries again as soon
+//!    as E is proven.
 //! 3. (E2) `E = s + ⌊TTL·(1 − ρ)/(1 + ρ)⌋`, where `s` is the send of the keep-alive. Without a TTL
 //!    in the answer the lease is gone. Nothing revives a lease after E.
 //! 4. (E3) A keep-alive's answer is no proof. The renewal counts when a transaction that began
@@ -121,8 +121,8 @@
 //!    answers of another cluster.
 //! 9. (E8) Observers report the state first, take all events of one revision as one, and say
 //!    *unknown* when etcd did not answer, not *vacant*.
-//! 10. (E9) A process has one lease for all its elections, and the loss of one election leaves the
-//!     others alone; each election has at most one campaign. A name is refused if the name and a
+//! 10. (E9) A process has one lease for all its elections. The loss of one election leaves the
+//!     others alone. Each election has at most one campaign. A name is refused if the name and a
 //!     slash are a prefix of another election's name, or the reverse.
 //! 11. (E10) The driver authenticates: a failure that a new login does not mend comes as a
 //!     [`Refusal`]. A refused keep-alive renews nothing, and E stands.
@@ -144,9 +144,9 @@
 //!   earlier term learns of this lease only from the log of a later leader, and then holds no
 //!   leases any more. The session gives up each lease that it has asked for before, however late
 //!   the grant is answered.
-//! - The keys keep their names and create revisions, and are moved: *if CREATE = rev and LEASE =
-//!   old, put with `ignore_value` and the new lease*. A move that comes late finds its key
-//!   elsewhere. A proclamation uses `ignore_lease`, so it moves no key back.
+//! - The keys move, and keep their names and create revisions: *if CREATE = rev and LEASE = old,
+//!   put with `ignore_value` and the new lease*. A move that comes late finds its key elsewhere. A
+//!   proclamation uses `ignore_lease`, so it moves no key back.
 //! - Until its key is confirmed on the new lease, a leadership depends on the old lease, whose E
 //!   does not move. The new lease must not end before that E: the key may be on it already.
 //! - If a move fails, the same transaction has read each key. Only a key that is gone, or that is
@@ -158,19 +158,20 @@
 //! - If a lease was handed in, the names of keys have its id, but the keys are on another lease.
 //!   The session renews the lease that was handed in, and ends when that lease ends.
 //!
-//! Arithmetic shows the term in which a renewal was carried out. Let T be the term of the lease, G
-//! the term of its grant's entry, X that of the leader that answered the keep-alive, C that of the
-//! confirming transaction's entry, and H the term in the header of its answer. T is established
-//! before the lease is requested: T ≤ G. No leader of a term before G has the lease: G ≤ X. The
-//! transaction is sent after the answer of X's leader, and no entry of an earlier term gets into
-//! the log after X's leader was elected: X ≤ C. The answering member has applied the transaction's
-//! entry, and names the term of the last entry that it has applied: C ≤ H. If H = T, all are T. So
-//! any leader of a later term was elected after the transaction's entry, and thus after the send
-//! from which E is measured. A read would prove less: after a snapshot, H of a member may be below
-//! the term in which the member serves the read. The transaction deletes a key only if the key does
-//! not exist, so it changes nothing, makes no revision, and needs no room; etcd puts it into the
-//! log because it might write. (C ≤ H fails for an instant, in which a member has answered an entry
-//! but has not set its term yet. This case is left open: see `docs/decisions/etcd-as-it-is.md`.)
+//! Arithmetic shows the term in which a renewal was carried out. Let T be the term of the lease,
+//! and G the term of its grant's entry. Let X be the term of the leader that answered the
+//! keep-alive, and C the term of the confirming transaction's entry. Let H be the term in the
+//! header of that transaction's answer. T is established before the lease is requested: T ≤ G. No
+//! leader of a term before G has the lease: G ≤ X. The transaction is sent after the answer of X's
+//! leader. No entry of an earlier term gets into the log after X's leader was elected: X ≤ C. The
+//! answering member has applied the transaction's entry, and names the term of the last entry that
+//! it has applied: C ≤ H. If H = T, all are T. So any leader of a later term was elected after the
+//! transaction's entry, and thus after the send from which E is measured. A read would prove less:
+//! after a snapshot, H of a member may be below the term in which the member serves the read. The
+//! transaction deletes a key only if the key does not exist. So it changes nothing, makes no
+//! revision, and needs no room. etcd puts it into the log because it might write. (C ≤ H fails for
+//! an instant, in which a member has answered an entry but has not set its term yet. This case is
+//! left open: see `docs/decisions/etcd-as-it-is.md`.)
 //!
 //! The proof: E of a lease comes from its grant, and from renewals that the leader of its own term
 //! answered. Leaders of earlier terms never had the lease. The leader of its term revokes it only

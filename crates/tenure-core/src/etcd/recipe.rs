@@ -27,9 +27,8 @@ use super::words::{Effect, emit};
 use crate::event::{End, Loss};
 use crate::name::Value;
 
-/// The shortest interval between queries of a waiting candidate while no key is deleted. Such
-/// queries are needed after a restore: if the store has not yet reached the revision of a watch,
-/// the watch is silent (ruling 7, E6).
+/// The shortest interval between a waiting candidate's queries while no key is deleted. A watch
+/// that begins above the revision of a restored store is silent (ruling 7, E6).
 const LOOK_AGAIN: Duration = Duration::from_secs(10);
 
 // # Leases
@@ -278,7 +277,7 @@ impl Candidate {
 
     /// Returns the query of ruling 2 (E1), one linearizable transaction: whether the candidate's
     /// key exists and is the first, and which key is just before it. Values of other keys may be
-    /// too large, so the query leaves them out; etcd 3.7 then leaves leases out, too, and the
+    /// too large, so the query leaves them out. etcd 3.7 then leaves leases out, too, so the
     /// transaction compares the lease. Each branch reads a key: a transaction without operations is
     /// not linearizable.
     pub(super) fn first(&self, revision: Revision, context: &CandidateContext<'_>) -> Txn {
@@ -365,8 +364,8 @@ impl Candidate {
 
 // # The leader
 //
-// "The participant whose key-value pair has the *lowest* creation revision is the leader." It
-// leads until E of the lease that its key is on (ruling 2, E1).
+// "The participant whose key-value pair has the *lowest* creation revision is the leader." The
+// leader leads until E of the lease that its key is on (ruling 2, E1).
 impl Candidate {
     /// Leads with the first key, if the lease that carries it is proven.
     pub(super) fn win(&mut self, header: Header, context: &mut CandidateContext<'_>) {

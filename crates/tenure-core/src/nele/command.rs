@@ -10,7 +10,7 @@ use core::fmt;
 /// - The first [`Campaign`](crate::Command::Campaign) joins the group; each further campaign stands
 ///   for one more role.
 /// - [`Resign`](crate::Command::Resign) ends that campaign or leadership at once. No process can
-///   give back one partition alone: while this process stands for other roles it keeps the
+///   give back one partition alone. While this process stands for other roles, it keeps the
 ///   partition, and the resigned role has no leader ([`Unfilled`](super::OwnEvent::Unfilled)). The
 ///   command `tenure` therefore refuses such a resignation; a dropped handle cannot be refused. The
 ///   last resignation leaves the group.

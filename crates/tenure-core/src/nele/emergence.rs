@@ -304,7 +304,8 @@ impl Slot {
 // # Claims
 //
 // The text has no claims. In `at_most_one` the log decides, and the group only nominates (ruling
-// 1): an owner claims the partition, and a later claim of another process of the group voids it.
+// 1): an owner claims the partition, and a later claim of another process of the group voids the
+// owner's claim.
 impl Slot {
     fn bid(&mut self, context: &mut Context<'_>) {
         if !context.by_claims() {
@@ -336,8 +337,8 @@ impl Slot {
     }
 
     /// Returns the reading through which this process would read its claim back, if the process
-    /// should claim now: the partition is assigned, is read from a known end, and has a role that
-    /// is not won (N5).
+    /// should claim now. The partition must be assigned, be read from a known end, and have a role
+    /// that is not won (N5).
     fn wants(&self, context: &Context<'_>) -> Option<Reading> {
         self.assigned?;
         let reads = self.reads.as_ref().filter(|reads| reads.is_open())?;

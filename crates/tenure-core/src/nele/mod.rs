@@ -12,10 +12,10 @@
 //! [below](#rulings). The ledger is an interface, which Apache Kafka can serve. The words offset,
 //! leader epoch and rebalance are Kafka's.
 //!
-//! Letters: M is the number of [partitions](Config::partitions), T the setting
-//! [`takeover`](Config::takeover), S the [session timeout](Config::session_timeout), R the
-//! [poll interval](Config::max_poll_interval), G the [grace period](Config::grace_period) after a
-//! claim, ρ the [drift](Config::drift). V is the time of the last record of a partition.
+//! M is the number of [partitions](Config::partitions), T the setting
+//! [`takeover`](Config::takeover), S the [session timeout](Config::session_timeout), R the [poll
+//! interval](Config::max_poll_interval), G the [grace period](Config::grace_period) after a claim,
+//! ρ the [drift](Config::drift). V is the time of the last record of a partition.
 //!
 //! # What is not guaranteed
 //!
@@ -51,9 +51,9 @@
 //! - **(c)** `at_least_one`: a role keeps a leader while its partition moves away from a process
 //!   that lives, and reads the partition to the end.
 //! - **(d)** `at_least_one`: a process leads no longer than T after it has heard of its loss.
-//! - **(e)** Even if records are lost, late or repeated: no process leads beyond T after the last
-//!   news of its partition by its own clock, whether or not its driver polls. Memory stays within
-//!   [`Limits`].
+//! - **(e)** Even if records are lost, late or repeated, no process leads longer than T, by its own
+//!   clock, after the last news of its partition. This holds even if its driver does not poll.
+//!   Memory stays within [`Limits`].
 //!
 //! # Model
 //!
@@ -89,11 +89,12 @@
 //!    nothing. Callbacks never wait for an application.
 //! 4. [`Request::Read`]: look up the end of the partition, *after* the request, go there, and
 //!    report the [`Position`](Report::Position). Hand on the records from there as
-//!    [`Records`](Report::Records) with that [`Reading`], in order, each once: none of this reading
-//!    before the position, and none of an earlier reading after it. Drop the request if the
-//!    assignment is over. Report an interrupted reading as [`Broken`](Report::Broken), and never
-//!    reset it to another offset. Records that consumers do not see, such as control records, look
-//!    like missing ones: do not write to the topic in transactions.
+//!    [`Records`](Report::Records) with that [`Reading`], in order, each once. Hand on no record of
+//!    this reading before the position, and no record of an earlier reading after the position.
+//!    Drop the request if the assignment is over. Report an interrupted reading as
+//!    [`Broken`](Report::Broken), and never reset it to another offset. Records that consumers do
+//!    not see, such as control records, look like missing ones: do not write to the topic in
+//!    transactions.
 //! 5. A reading without a rebalance ([`RebalanceId::NONE`]) is for observers: read the partition
 //!    with a consumer outside the group. The next such reading replaces it, and [`Request::Stop`]
 //!    ends it.
@@ -183,9 +184,10 @@
 //!    partition is assigned to it, its claim is not void, now < evidence sent + T, and now ≥ claim
 //!    read back + G. Evidence is a record of this incarnation, read back after its claim; its T
 //!    begins when the record was *sent*. A claim of another process of the group voids the owner's
-//!    claim; so does anything that may hide such a claim: a missing offset, a broken reading, an
-//!    unreadable record of this protocol. A process has at most one claim under way, and makes the
-//!    next after a random pause of one to two publish intervals. Each assignment needs a new claim.
+//!    claim. A missing offset, a broken reading, or an unreadable record of this protocol may hide
+//!    such a claim, and also voids the owner's claim. A process has at most one claim under way,
+//!    and makes the next after a random pause of one to two publish intervals. Each assignment
+//!    needs a new claim.
 //! 2. Records that were read under an earlier assignment are dropped. No process waits for a lost
 //!    partition; a revoked partition is given back in the step in which its leaderships end.
 //! 3. Reading begins at the end that was found after the assignment. A claim is made only then: an
@@ -205,8 +207,8 @@
 //!     won. Another topic ends all leaderships for good. A fence is used once: after a leadership
 //!     that ran out, or was resigned, a process needs a new claim.
 //! 11. A process asks once to leave, and waits a bounded time. In `at_most_one` all leaderships end
-//!     before the group is left; in `at_least_one` the group is left first, and the process leads
-//!     on if the request says so.
+//!     before the process leaves the group. In `at_least_one` the process leaves the group first,
+//!     and leads on if the request says so.
 //!
 //! ## Why there is at most one
 //!
@@ -262,9 +264,9 @@
 //!   2ρ²·x.
 //! - *A leadership that was resigned ends at once*, in `at_least_one`, too: its work has ended.
 //!   Only [`Extra::Leave`] keeps the process leading.
-//! - *A role that is resigned alone* ends, and its partition stays: the command `tenure` refuses
-//!   that to an operator, and a dropped handle cannot be refused.
-//! - *A new claim for a new fence only* needs no further G in the same leader epoch: no other
+//! - *A role that is resigned alone* ends, and its partition stays. The command `tenure` therefore
+//!   refuses such a resignation to an operator, but a dropped handle cannot be refused.
+//! - *A new claim for a new fence only* needs no further G in the same leader epoch. No other
 //!   process has claimed since the first claim, and G is measured from that claim. Such a claim
 //!   follows, in `at_most_one`, a leadership that was resigned or ran out while its claim was not
 //!   void.
@@ -285,12 +287,12 @@
 //!
 //! # What a scenario must offer
 //!
-//! A log for each partition with leader epochs, readers at positions of their own, and appends that
-//! come late or not at all, acknowledged or not; a coordinator with memberships, sessions that
-//! begin anew when it fails over, rebalances that revoke from one member and assign to the next,
-//! losses that a member hears of late or never, members whose answers the coordinator does not
-//! read; brokers that come back; processes that stop and go on; an application that campaigns for
-//! several roles, and again after each loss.
+//! Each partition has a log with leader epochs, and readers at positions of their own. Appends come
+//! late or not at all, acknowledged or not. The coordinator has memberships, and sessions that
+//! begin anew when it fails over. Its rebalances revoke from one member and assign to the next. A
+//! member hears of a loss late or never, and the coordinator may not read a member's answers.
+//! Brokers come back. Processes stop and go on. An application campaigns for several roles, and
+//! again after each loss.
 
 mod command;
 mod config;

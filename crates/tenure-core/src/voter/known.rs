@@ -77,7 +77,7 @@ impl KnownVoters {
     /// answers was found.
     ///
     /// Several voters may share an address that is no voter's URL, and each request may reach
-    /// another of these voters: such a seed stays open until this voter is `settled`. This voter's
+    /// another of these voters. Such a seed stays open until this voter is `settled`. This voter's
     /// own URL stays open while this voter knows no other voter: by mistake another voter may have
     /// the same URL. The result says whether a voter has answered at the seed.
     pub(super) fn open_seeds(

@@ -78,8 +78,8 @@ impl Watch {
         self.followed.take_if(|followed| followed.leadership == *leadership).is_some()
     }
 
-    /// The time until which the followed leader counts, if it counts now: the end of this voter's
-    /// promise to it, or of the longest silence, whichever is later.
+    /// The time until which the followed leader counts, if it counts now. This is the end of this
+    /// voter's promise to that leader, or the end of the longest silence, whichever is later.
     pub(super) fn follows_until(
         &self,
         promise: &Promise,

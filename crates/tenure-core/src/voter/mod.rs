@@ -16,7 +16,7 @@
 //! # What is not guaranteed
 //!
 //! - **No overlap in `available`.** Each region that can reach its own voters has a leader, without
-//!   end and without a fence: two regions that cannot reach each other have two leaders. Use this
+//!   end and without a fence. Two regions that cannot reach each other have two leaders. Use this
 //!   mode only for work that may be done twice.
 //! - **Safety against voters that lie.** A forged acknowledgement can make a second leader.
 //!   Requests and answers are authenticated (V11); each holder of the key, or of a certificate,
@@ -133,9 +133,9 @@
 //!   and no running promise; the counter must be above `endorsed`, and the electorate not below the
 //!   voter's. The endorsement is durable before the result leaves, and happens once for each
 //!   counter. A tie endorses no voter.
-//! - **V5. Certificate.** The winner holds results of ≥ q members that name its run and its ballot,
-//!   while E is ahead, and has joined no higher ballot. Voters report sets of votes that differ,
-//!   and report two results of one voter as an equivocation.
+//! - **V5. Certificate.** While E is ahead, the winner needs results of ≥ q members that name its
+//!   run and its ballot. The winner must have joined no higher ballot. Voters report sets of votes
+//!   that differ, and report two results of one voter as an equivocation.
 //! - **V6. Lease.** Each endorsement and each acknowledgement is a promise: "until C + p I endorse
 //!   and acknowledge no other". C is read after receipt; p = min(asked L, the voter's lease-max).
 //!   The leader counts the promise to s + D(p), where s is read before its request; for an
@@ -160,7 +160,7 @@
 //! - **V12. Bounds.** A voter suspects its leader after max(m misses, the end of the promise) +
 //!   spread. The poll alone permits nothing. A voter drops another voter that it cannot reach once
 //!   a third voter cannot reach it either. A voter that cannot write its directory reports the
-//!   failure, is not free, draws no number and tries again every second; this voter still
+//!   failure, is not free, and draws no number. Such a voter tries again every second, and still
 //!   acknowledges the leadership that is written. A voter that no quorum answers draws no number:
 //!   it would lead for one lease without acknowledgements.
 //!
@@ -197,8 +197,8 @@
 //! - *A quorum decides*, and not all known voters (V1), except in mode `available`.
 //! - *A number is optional*: a voter whose application does not campaign endorses others and draws
 //!   none.
-//! - *A winner that gives up reports that* to the voters that have endorsed it, so that a failed
-//!   ballot does not cost a lease; the release names the ballot.
+//! - *A winner that gives up reports that* to the voters that have endorsed it, so that others need
+//!   not wait for a lease after a failed ballot. The release names the ballot.
 //! - *A leader that is asked to let others draw leads to the end of its lease*: its work must have
 //!   ended before others are free, and only the end of the lease proves that.
 //! - More in `docs/decisions/voter.md`, `voter-who-can-lead.md` and `voter-who-is-there.md`.

@@ -52,10 +52,10 @@ pub struct Config {
     pub drift: Drift,
     /// The behaviour of a leader that hears of a better leader. Default: it yields.
     pub on_conflict: OnConflict,
-    /// Whether a participant waits L + K before it stands again, if it does not lead and did not
-    /// hear itself for a round: it may have missed a claim. Without this wait, a participant that
-    /// was cut off for a moment may lead beside another leader until they hear each other. Default
-    /// true.
+    /// Whether a participant that does not lead waits L + K before it stands again after a round in
+    /// which it did not hear its own call. Such a participant may have missed a claim. Without this
+    /// wait, a participant that was cut off for a moment may lead beside another leader until they
+    /// hear each other. Default true.
     pub rejoin_wait: bool,
     /// The participants that call. Default: all.
     pub callers: Callers,
@@ -85,9 +85,9 @@ pub enum Callers {
     /// All participants call, as in the text: N calls and N² deliveries per heartbeat.
     #[default]
     All,
-    /// Callers are the leader, each candidate that is about to stand, and each participant that has
-    /// heard fewer than this number of better callers in the last three heartbeats. If the number
-    /// is two or three, one caller may be lost without a gap.
+    /// The leader calls, and so does each candidate that is about to stand. Another participant
+    /// calls if it has heard fewer than this number of better callers in the last three heartbeats.
+    /// If the number is two or three, one caller may be lost without a gap.
     Few(NonZeroU16),
 }
 

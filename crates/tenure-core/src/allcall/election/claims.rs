@@ -35,7 +35,7 @@ pub(in crate::allcall) struct KnownClaim {
 pub(in crate::allcall) struct ClaimSource {
     pub(in crate::allcall) first_hand: bool,
     /// Whether the sender believes in the claim. A candidate that stands believes in its own claim
-    /// only once it has heard the claim; until then it may have to resign the claim.
+    /// only once it has heard the claim. Before that it may have to resign the claim.
     pub(in crate::allcall) holds: bool,
     /// Whether the sender could renew the claim now.
     pub(in crate::allcall) renews: bool,
@@ -161,10 +161,10 @@ impl Claims {
 
 impl KnownClaim {
     /// Updates a claim that was heard again. A claim with a later term, or a later E of the same
-    /// term, replaces the known claim; a relayed claim replaces no first-hand one. If the leader
-    /// itself repeats E, this process believes the claim at least as long as its wall clock says
-    /// now: the clock may have been wrong when E was heard first. Returns whether the claim counts
-    /// now.
+    /// term, replaces the known claim. A relayed claim replaces no first-hand claim. If the leader
+    /// itself repeats E, this process computes anew how long it believes the claim, and keeps the
+    /// longer time: its clock may have been wrong when E was heard first. Returns whether the claim
+    /// counts now.
     fn renew(&mut self, heard: Self) -> bool {
         let order = |heard: &Self| (heard.claim.term, heard.claim.until);
         let known = order(self);

@@ -14,9 +14,9 @@ use crate::allcall::wrong_clock::{Clock, Reading};
 use crate::name::ElectionName;
 
 impl Allcall {
-    /// Notes a call or a question of another participant about these elections, each with the
-    /// digest of the claim that the sender follows; a question has none. This process will answer
-    /// for the elections in which it takes part.
+    /// Notes a call or a question of another participant about these elections. A call has, for
+    /// each election, the digest of the claim that the sender follows. This process will answer for
+    /// the elections in which it takes part.
     pub(in crate::allcall) fn owe(
         &mut self,
         answer: Answered,

@@ -119,8 +119,8 @@ impl Session {
         self.name
     }
 
-    /// Whether the names of keys have the id of a lease that was handed in: an earlier process may
-    /// have made keys of these names.
+    /// Whether the names of keys have the id of a lease that was handed in. An earlier process with
+    /// that lease may have made keys of these names.
     pub(super) const fn is_given(&self) -> bool {
         self.given.is_some()
     }

@@ -41,9 +41,9 @@ impl Config {
     }
 
     /// The longest time, after the failure of an owner, in which no process has read a record of
-    /// its partition (ruling 1). In this time the session ends, the other members answer the
-    /// rebalance, learn of its outcome with their reports, find the end of the partition, and read
-    /// a new record.
+    /// its partition (ruling 1). In this time the session ends, and the other members answer the
+    /// rebalance and learn of its outcome with their reports. Then they find the end of the
+    /// partition, and read a new record.
     #[must_use]
     pub fn handover_parts(&self) -> Sum {
         let sessions = if self.failover { 2 } else { 1 };
@@ -114,8 +114,8 @@ impl Config {
         beats.saturating_add(self.delivery_timeout).saturating_add(self.fetch_wait)
     }
 
-    /// The longest time, on any clock, that a leader may lead after its last record was read; also
-    /// the longest time that an unknown leader may lead after an observer began to read.
+    /// The longest time, on any clock, that a leader may lead after its last record was read. A
+    /// leader that is not known yet may lead for this time after an observer began to read.
     #[must_use]
     pub fn heard_leads(&self) -> Duration {
         let written = self.takeover.saturating_add(self.delivery_timeout);

@@ -109,8 +109,8 @@ impl Nele {
         self.peers.all()
     }
 
-    /// The number of processes of this group that run and stand for a role, as far as this process
-    /// hears them, with itself; `None` while it reads no partition.
+    /// The number of processes of this group, this process included, that run and stand for a role,
+    /// as far as this process hears them. `None` while this process reads no partition.
     #[must_use]
     pub fn processes(&self) -> Option<usize> {
         self.partitions().next()?;

@@ -142,7 +142,7 @@ impl Slot {
         })
     }
 
-    /// The time at which the partition is read anew because no record comes: every member writes to
+    /// The time at which the partition is read anew because no record comes. Every member writes to
     /// every partition, so the reader may be stuck. In `at_most_one` a campaign notices a stuck
     /// reader sooner, by a claim or evidence that is not read back.
     pub(in crate::nele) fn reads_anew_at(&self, context: &Context<'_>) -> Option<Time> {

@@ -30,7 +30,7 @@ impl Voter {
     /// voter itself, this voter ignores the answer, and does not ask there again once it knows
     /// another voter (S4). Several voters may share an address that is neither this voter's URL nor
     /// the answering voter's. This voter asks at such an address until the network is founded and
-    /// this voter knows every other member; in a network without a founding it always asks. A voter
+    /// this voter knows every other member. In a network without a founding it always asks. A voter
     /// that starts again remembers members, and none of their addresses.
     pub(super) fn register(&mut self, out: &mut Out) {
         let waits = |url: &VoterUrl| {
@@ -54,7 +54,7 @@ impl Voter {
     }
 
     /// Compares the sender's list with this voter's list. If they differ, this voter sends its list
-    /// to the sender, and each of the two asks the voters that it does not know (S16).
+    /// to the sender. Each of the two asks the voters that it does not know (S16).
     pub(super) fn compare(&mut self, header: &Header, theirs: &[VoterDto], out: &mut Out) {
         let id = &header.sender.id;
         let listed = |id: &NodeName| theirs.iter().any(|voter| voter.voter_id == *id);
