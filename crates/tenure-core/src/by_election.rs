@@ -123,7 +123,7 @@ impl<T> ByElection<T> {
     }
 }
 
-// The number of buckets depends on earlier insertions, so equality ignores it.
+// The number of buckets depends on earlier insertions, so equality ignores that number.
 impl<T: PartialEq> PartialEq for ByElection<T> {
     fn eq(&self, other: &Self) -> bool {
         self.entries().eq(other.entries())

@@ -120,7 +120,8 @@ impl SettingsError for TimingError {
     }
 }
 
-/// A lease that leaves too little time between its first due renewal and the stop of the work.
+/// A lease that leaves too little time between the due time of its first renewal and the stop of
+/// the work.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, thiserror::Error)]
 #[error(
     "lease {lease:?} is too short: its first renewal is due after a third of the lease, and \

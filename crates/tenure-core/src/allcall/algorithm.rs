@@ -589,7 +589,7 @@ impl Election {
         let dead = Tombstone { leader, term, until, successor: successor.clone() };
         // Statements that follow this claim are outdated now.
         self.others.doubts.bury(&dead);
-        // Without room for the tombstone, calls do not repeat it.
+        // If there is no room for the tombstone, calls do not repeat it.
         let _ = self.others.tombstones.hear(&dead, context);
         if self.others.claims.live(context.boot()).next().is_none() {
             self.vacancy = Vacancy { named: successor, waits: None };

@@ -90,8 +90,8 @@ pub enum Ignored {
     /// A packet with a list that is too long, a round or term of zero, a part beyond the last part,
     /// or a first-hand claim with another rank than its sender's.
     Malformed,
-    /// A packet with this process's identity that it has not sent in this round: an old packet, or
-    /// a forgery.
+    /// A packet with this process's identity that this process has not sent in this round: an old
+    /// packet, or a forgery.
     NotOurs,
     /// A reply to an ended round, or a call of an earlier round than the sender's last.
     Late,

@@ -59,7 +59,8 @@ pub struct Header {
     pub cluster: ClusterName,
     pub sender: Participant,
     pub rank: Rank,
-    /// The sender's wall clock at the send. Receivers compare it, and never wait for it.
+    /// The sender's wall clock at the send. Receivers compare this time with their clocks, and
+    /// never wait for it.
     pub sent: WallTime,
     pub times: Times,
     /// Whether the sender has finished its first initial wait. A newcomer refuses to start if it

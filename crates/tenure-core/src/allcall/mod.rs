@@ -1,9 +1,10 @@
 //! ALLCALL: leased leaders on a broadcast bus.
 //!
 //! Every participant calls all others once per heartbeat, names the leader that it follows, and
-//! hears their answers. The participant with the lowest rank leads for a lease and renews it; when
-//! it falls silent, the next one follows. There is no quorum: each side of a network partition has
-//! a leader, and after the partition heals one leader is left.
+//! hears their answers. The participant with the lowest rank leads for a lease, and renews the
+//! lease. When this leader falls silent, the participant with the next rank leads. There is no
+//! quorum: each side of a network partition has a leader, and after the partition heals one leader
+//! is left.
 //!
 //! Source: Jason E. Aten, *The ALLCALL leased-leader election algorithm* (2017), called "the text"
 //! throughout. Where the text is wrong or silent a *ruling* decides; the rulings are numbered
@@ -53,9 +54,10 @@
 //!   first: 3H. (The text says L + K. But the clocks of the old and the new leader may err in
 //!   opposite ways, and an election takes a round.)
 //! - **(d)** Even if packets are lost, late, repeated or reordered: no handle holds beyond E − K −
-//!   H by the clock that granted it. No claim is believed beyond the E that its leader published.
-//!   Memory stays within [`Limits`]. A participant that has stood, or has heard of a leader within
-//!   2.5 H, reports no vacancy until the claim is resigned or its lease is certainly over.
+//!   H, by the clock of the process that granted the lease. No claim is believed beyond the E that
+//!   its leader published. Memory stays within [`Limits`]. A participant that has stood, or has
+//!   heard of a leader within 2.5 H, reports no vacancy until the claim is resigned or its lease is
+//!   certainly over.
 //!
 //! # Model
 //!
@@ -109,9 +111,9 @@
 //!
 //! With [`Callers::Few`] most participants are silent. A silent participant listens, and calls when
 //! it has heard fewer better callers within 3H than the setting says. While the seat stays vacant,
-//! it counts only callers that could lead. Holders and the best candidates answer, at least three
-//! of them, so that each participant can compare its clock with two others. Each candidate waits up
-//! to a fourth of a heartbeat before it answers: others then need not answer.
+//! the participant counts only callers that could lead. Holders and the best candidates answer, at
+//! least three of them, so that each participant can compare its clock with two others. Each
+//! candidate waits up to a fourth of a heartbeat before it answers: others then need not answer.
 //!
 //! # Timers
 //!
@@ -166,9 +168,9 @@
 //!    nothing. Malformed, oversized and foreign packets are dropped and counted. When a newcomer
 //!    hears of a participant with other times, it waits 3H/2 for a participant with its own times,
 //!    and then refuses to start. Until then the newcomer is not eligible. Packets older than 2K + H
-//!    show no times. Participants report once that others have other times. A candidate with k
-//!    better ones waits k·(2H + 2K + 2ρ·(L + K)) before it stands; when these candidates change, it
-//!    waits anew.
+//!    show no times. Participants report once that others have other times. A candidate behind k
+//!    better candidates waits k·(2H + 2K + 2ρ·(L + K)) before it stands. When the better candidates
+//!    change, it waits anew.
 //! 7. At a clean stop the leader stops first and then resigns. Calls and replies repeat the
 //!    tombstone until E + 2K. A tombstone ends the known claim even where there is no room to
 //!    remember the tombstone. Others count as knowing the end once the leader's resignation has

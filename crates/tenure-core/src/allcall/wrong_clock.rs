@@ -36,7 +36,7 @@ impl Reading {
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub(super) struct Clock {
-    /// Whether this process's clock is wrong: it then neither stands nor renews.
+    /// Whether this process's clock is wrong: this process then neither stands nor renews.
     pub(super) off: bool,
     /// Whether the clock is off, or differs from that of the only other participant.
     pub(super) differs: bool,
@@ -60,8 +60,8 @@ impl Clock {
     /// one other clock, this clock is off if it has moved since the two agreed, until both agree
     /// again. If the two have always differed, neither process knows which clock is wrong.
     ///
-    /// The comparison takes the present clock, because a lease that is granted now ends by it. If
-    /// the clock has stepped since the answers, others will drop the claim.
+    /// The comparison takes the present clock, because a lease that is granted now ends by that
+    /// clock. If the clock has stepped since the answers, others will drop the claim.
     pub(super) fn judge(
         &mut self,
         readings: &[Reading],

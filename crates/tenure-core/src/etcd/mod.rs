@@ -28,7 +28,7 @@
 //! - A leader stops at E, the end of its lease on its own clock, whatever etcd answers later, and
 //!   however long its process sleeps.
 //! - A departure wakes at most one other candidate. A candidate that waits costs etcd one watch.
-//! - No key and no lease of ours stays longer than one lease after its process has gone.
+//! - After a process has gone, its keys and its lease stay no longer than the length of one lease.
 //!
 //! # What is not guaranteed
 //!
@@ -115,8 +115,8 @@
 //!    to which the same lease was handed, the candidate waits until the key is gone. An id is used
 //!    once: the session gives up a lease of a repeated grant if a first lease of that id may have
 //!    ended.
-//! 7. (E6) All leaderships end at a linearizable answer below the highest revision that was known
-//!    when it was asked. A silent watch proves nothing: timers query as well.
+//! 7. (E6) All leaderships end when a linearizable answer has a revision below the highest that was
+//!    known when its request was sent. A silent watch proves nothing: timers query as well.
 //! 8. (E7) The fence contains an epoch that operators raise after a restore; the process refuses
 //!    answers of another cluster.
 //! 9. (E8) Observers report the state first, take all events of one revision as one, and say
@@ -138,8 +138,8 @@
 //! the grant's term moves no E. Instead:
 //!
 //! - A term is *established* by a linearizable answer of a member that had answered in that term
-//!   before it was asked. A header alone proves nothing: etcd fills it after the read. Once a term
-//!   is established, no leader of an earlier term gets an entry of its own into the log.
+//!   before the request was sent. A header alone proves nothing: etcd fills it after the read. Once
+//!   a term is established, no leader of an earlier term gets an entry of its own into the log.
 //! - After the term is established, the session asks for a lease under a fresh id. A leader of an
 //!   earlier term learns of this lease only from the log of a later leader, and then holds no
 //!   leases any more. The session gives up each lease that it has asked for before, however late

@@ -73,7 +73,7 @@ impl Session {
     }
 
     /// Reads a key, so that the answer shows the term of etcd's leader. The first header proves
-    /// nothing, because etcd fills it after the read; a second header of the same member does.
+    /// nothing, because etcd fills it after the read. A second header from that member proves it.
     fn establish(&mut self, context: &mut Context<'_>) {
         let Some((_, key)) = &self.probe else { return };
         let read = Act::read(key.clone());
@@ -399,8 +399,8 @@ impl Candidate {
 // "Leases […] need to be refreshed or they expire." E is measured from the send of a keep-alive
 // (ruling 3, E2), once an entry of the log has found a key of this process unchanged, in the same
 // term (ruling 4, E3). `Lease::run_due` sends the keep-alive, a third of the TTL after the previous
-// keep-alive, and `Session::on_alive` handles the answer. An answer that the lease is gone ends it
-// at once.
+// keep-alive, and `Session::on_alive` handles the answer. An answer that the lease is gone ends the
+// lease at once.
 impl Session {
     /// Confirms the keep-alive by these keys: a member that is cut off or stuck answers
     /// keep-alives, too (ruling 4, E3).
@@ -424,7 +424,7 @@ impl Session {
         self.keep_bare(alive);
     }
 
-    /// Confirms the last keep-alive by keys, at least one of which was made or moved after it.
+    /// Confirms the last keep-alive late, after a key was made on the lease or moved to it.
     pub(super) fn confirm_late(&mut self, own: Vec<OwnKey>, context: &mut Context<'_>) {
         let SessionPhase::Open(Lease { renewal, .. }) = &self.phase else { return };
         if let Renewal::Idle { bare: Some(alive), .. } = *renewal {
@@ -482,8 +482,8 @@ impl Session {
 // # Losses
 //
 // "When the lease expires the key-values are automatically deleted." Nothing revives a lease after
-// E (ruling 3, E2): `Etcd::expire`, in `node/input.rs`, ends it before any other input is handled.
-// Up to E a leader goes on, and its session tries again.
+// E (ruling 3, E2): `Etcd::expire`, in `node/input.rs`, ends the lease before any other input is
+// handled. Up to E a leader goes on, and its session tries again.
 impl Candidate {
     /// Handles the end of the lease, and so of all keys on it.
     pub(super) fn on_lease_lost(&mut self, lost: Lost, context: &mut CandidateContext<'_>) {

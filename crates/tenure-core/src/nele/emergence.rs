@@ -589,7 +589,7 @@ impl Nele {
         self.release(out);
     }
 
-    /// Reports ended leaderships as known to others.
+    /// Reports that others know of the ended leaderships.
     fn release(&mut self, out: &mut Out) {
         for role in core::mem::take(&mut self.releases) {
             emit(Some(&self.config.election_of(role)), Event::Released, out);

@@ -273,8 +273,8 @@
 //!
 //! # Invariants
 //!
-//! - **N1** A handle's claim never ends later than T after its news: a record that was read now, or
-//!   the send of the process's record that was read back.
+//! - **N1** A handle's claim never ends later than T after its news. The time of news is the time
+//!   at which a record was read, or the send time of the process's record that was read back.
 //! - **N2** In `at_most_one` a handle's claim is raised only with a fence, and only from G after
 //!   the claim to the partition was read back. The handle's claim is lowered in the step that voids
 //!   the claim to the partition.

@@ -139,8 +139,8 @@ impl Peers {
         Ok(same && records == SURELY_THERE)
     }
 
-    /// Takes in the terms of another process of this election and group. Returns whether they
-    /// differ from those of this process for the first time.
+    /// Takes in the terms of another process of this election and group. Returns whether the terms
+    /// differ from this process's terms for the first time.
     pub(super) fn hear_terms(&mut self, entry: &Entry, now: Time, config: &Checked) -> bool {
         let Entry { sender, terms, .. } = entry;
         if *terms == config.terms() {

@@ -165,7 +165,7 @@ impl KnownVoters {
     }
 
     /// Drops a voter that does not answer, if another voter has recently not reached it either.
-    /// Returns whether it was dropped.
+    /// Returns whether the voter was dropped.
     pub(super) fn drop_if_lost(
         &mut self,
         id: &NodeName,

@@ -52,10 +52,10 @@ pub struct Config {
     pub drift: Drift,
     /// The behaviour of a leader that hears of a better leader. Default: it yields.
     pub on_conflict: OnConflict,
-    /// Whether a participant that does not lead waits L + K before it stands again after a round in
-    /// which it did not hear its own call. Such a participant may have missed a claim. Without this
-    /// wait, a participant that was cut off for a moment may lead beside another leader until they
-    /// hear each other. Default true.
+    /// Whether a participant that does not lead waits L + K, before it stands again, if it did not
+    /// hear its own call in a round. Such a participant may have missed a claim. Without this wait,
+    /// a participant that was cut off for a moment may lead beside another leader until they hear
+    /// each other. Default true.
     pub rejoin_wait: bool,
     /// The participants that call. Default: all.
     pub callers: Callers,

@@ -261,7 +261,8 @@ impl Etcd {
         }
     }
 
-    /// Retires a lease that no candidate needs; a key that may still appear on it goes with it.
+    /// Retires a lease that no candidate needs. A key that may still appear on the lease goes with
+    /// it.
     fn tidy(&mut self, out: &mut Out) {
         let needed = self.candidates.values().any(Candidate::needs_lease);
         if needed {

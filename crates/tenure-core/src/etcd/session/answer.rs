@@ -293,8 +293,8 @@ impl Session {
     }
 }
 
-/// Adds the witness to the found keys, as missing: a transaction that finds no witness does not
-/// read it.
+/// Adds the witness to the found keys, as missing. If the witness does not exist, the transaction
+/// has no read of that key.
 fn with_the_witness(reply: Reply, witness: usize) -> Reply {
     match reply {
         Reply::Txn { succeeded: true, mut found } => {

@@ -98,7 +98,7 @@ impl Lease {
 }
 
 impl Renewal {
-    /// A keep-alive that was answered, before a transaction that confirms it is sent.
+    /// An answered keep-alive, for which no transaction was sent yet.
     pub(super) fn answered(alive: Alive) -> Self {
         Self::Confirming { call: CallId::default(), alive, asked: Vec::new(), witness: 0 }
     }

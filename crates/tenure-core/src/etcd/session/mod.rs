@@ -1,7 +1,7 @@
 //! The leases that carry the elections of a process, from request to revocation.
 //!
-//! [`recipe.rs`](super::recipe) says when a session asks for a lease, and how renewals prove it.
-//! Each file uses only files further to the left:
+//! [`recipe.rs`](super::recipe) says when a session asks for a lease, and how renewals prove the
+//! lease. Each file uses only files further to the left:
 //!
 //! ```text
 //! own_keys < outcome, context < lease, grant, retired < move_rounds < mod < moves, answer

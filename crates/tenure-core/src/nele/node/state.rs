@@ -45,7 +45,7 @@ pub struct Nele {
     pub(in crate::nele) changed: bool,
 }
 
-/// Reads and writes of the partitions.
+/// The state of reading and writing the partitions.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(in crate::nele) struct Log {
     pub(in crate::nele) sent: SendTimes,

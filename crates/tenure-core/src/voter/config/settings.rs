@@ -85,8 +85,8 @@ pub enum Mode {
     /// At most one leader at any instant, with a fence.
     #[default]
     Majority,
-    /// At most one leader among voters that can reach each other; no promise while they cannot, and
-    /// no fence.
+    /// At most one leader among voters that can reach each other. Voters that cannot reach each
+    /// other may have several leaders. No fence.
     Available,
 }
 

@@ -27,8 +27,8 @@ impl Voter {
         }
     }
 
-    /// Sends a request to this address, which the voter `who` must answer. The present time, before
-    /// the effect is carried out, is the time of the send. Returns whether there was room.
+    /// Sends a request to this address, which the voter `who` must answer. The present time counts
+    /// as the send time: the effect is carried out later. Returns whether there was room.
     pub(super) fn ask(
         &mut self,
         to: VoterUrl,
