@@ -40,10 +40,10 @@ pub struct LeaderView {
     pub until: Option<Time>,
     /// 128 random bits that distinguish incarnations with the same name (Nerio).
     pub incarnation: Option<u128>,
-    /// Address of the leader for the protocol itself (Nerio).
+    /// Address at which the leader receives messages of the protocol (Nerio).
     pub address: Option<SocketAddr>,
-    /// The leader has stepped down, but a verification promised that no other process leads before
-    /// about this time (Nerio).
+    /// The leader has stepped down, but has promised in a verification that no other process leads
+    /// before about this time (Nerio).
     pub leaving: Option<Time>,
     /// Time of the last message from the leader, where leaders can overlap; with Nerio, time of the
     /// oldest question whose answers name the leader.

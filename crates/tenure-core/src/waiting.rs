@@ -44,10 +44,11 @@ pub enum Waiting {
         who: Arc<str>,
         leading: bool,
     },
-    /// A key that no candidate made comes before this candidate's key, and does not go by itself.
+    /// A key that no candidate made comes before this candidate's key, and does not go away by
+    /// itself.
     Foreign {
         key: Arc<str>,
-        /// The sign of a foreign key, and a remedy.
+        /// The reason why the key counts as foreign, and a remedy.
         why: Arc<str>,
     },
     /// Too many participants refuse, for reasons that only an operator can remove.

@@ -545,7 +545,7 @@ impl Slot {
         let Hold { until, fence } = hold;
         let Some(campaign) = self.campaigns.get_mut(&role) else { return };
         // The leadership is settled with a lease of T less two beats. The first lease may be
-        // shorter, as its record may be old.
+        // shorter: it may rest on an old record.
         let beats = context.config.publish_interval.saturating_mul(2);
         let full = Some(context.now.after(context.config.takeover.saturating_sub(beats)));
         campaign.phase = Phase::Leading { until, fence, full };

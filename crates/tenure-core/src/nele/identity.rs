@@ -41,8 +41,8 @@ impl RebalanceId {
     pub const NONE: Self = Self(0);
 }
 
-/// An uninterrupted reading of a partition, from its end on: the assignment, and the attempt of
-/// this process. The core counts attempts upwards.
+/// The name of an uninterrupted reading of a partition, from its end on: the assignment, and the
+/// number of the attempt. The core counts attempts upwards.
 ///
 /// A record belongs to the reading that delivered it, and to no later reading (ruling 2).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]

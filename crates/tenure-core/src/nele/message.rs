@@ -49,8 +49,8 @@ pub enum Request {
     },
     /// End this reading outside the group.
     Stop(Reading),
-    /// Write a record to these partitions. Its headers contain the entry; it has no key and no
-    /// value.
+    /// Write a record to these partitions. The record has the entry in its headers, and neither key
+    /// nor value.
     Publish { to: Target, entry: Entry },
 }
 

@@ -54,7 +54,7 @@ struct Member {
     leads_for: Duration,
     /// Whether the process counts as gone, because it was silent for too long.
     silent: bool,
-    /// The number of records of this process that were read, up to a few.
+    /// The number of records of this process that were read, at most 255.
     records: u8,
 }
 

@@ -26,7 +26,7 @@ pub struct Participant {
     pub incarnation: u128,
 }
 
-/// A draw, ordered by counter, initiator and attempt.
+/// A ballot of the voters. Ballots are ordered by counter, then by initiator, then by attempt.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Ballot {
     /// The election counter, from one to [`Ballot::COUNTER_MAX`]: the fence of the winner.

@@ -124,8 +124,8 @@ impl KnownVoters {
         Meeting::Known
     }
 
-    /// Restores a run that counted as ended and has answered: the run after it was an echo, or is
-    /// another pod.
+    /// Restores a run that counted as ended and has answered. The run that replaced it was known
+    /// only from a late message, or belongs to another pod.
     pub(super) fn take_back(&mut self, header: &Header, now: Time) {
         let run = header.sender.incarnation;
         let Some(known) = self.voters.get_mut(&header.sender.id) else { return };

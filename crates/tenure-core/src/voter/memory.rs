@@ -22,7 +22,7 @@ pub struct Memory {
     /// The leadership with the highest counter that this voter has endorsed or acknowledged.
     pub endorsed: Option<Leadership>,
     /// The electorate. Before the founding: the set of voters that this voter has accepted. After
-    /// the founding: an electorate of a network that a member of this set has founded.
+    /// the founding: the electorate of the founded network, with all changes that this voter knows.
     pub electorate: Option<Electorate>,
     /// Whether all members of the accepted set have accepted it.
     pub founded: bool,

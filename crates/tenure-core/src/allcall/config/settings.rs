@@ -59,16 +59,16 @@ pub struct Config {
     pub rejoin_wait: bool,
     /// The participants that call. Default: all.
     pub callers: Callers,
-    /// Time before the end of its handle's claim at which a leader's work is asked to stop. Default
-    /// 1 s.
+    /// Time before the end of a leader's claim, as its handle reads it, at which its work is asked
+    /// to stop. Default 1 s.
     pub grace: Duration,
-    /// Time before the end of its handle's claim at which a leader's work is killed; at most
-    /// `grace`. Default 100 ms.
+    /// Time before the end of a leader's claim, as its handle reads it, at which its work is
+    /// killed; at most `grace`. Default 100 ms.
     pub kill_margin: Duration,
     pub limits: Limits,
 }
 
-/// The behaviour of a leader that hears a greater claim from its holder.
+/// The behaviour of a leader that hears a greater claim first-hand.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub enum OnConflict {
     /// The leader stops at once: after a partition heals, there are two leaders for at most a
@@ -153,7 +153,7 @@ impl Config {
     }
 
     /// The span of a handle's claim after a grant or a renewal, by a right wall clock: `L − K − H`.
-    /// Without another renewal the leader stops at its end.
+    /// Without another renewal the leader stops at the end of this span.
     #[must_use]
     pub const fn held(&self) -> Duration {
         self.lease.saturating_sub(self.max_clock_skew.saturating_add(self.heartbeat))

@@ -56,7 +56,8 @@ impl ClaimSource {
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(in crate::allcall) struct Claims(BTreeMap<Participant, KnownClaim>);
 
-/// The order of claims: the later E is greater, then the lower rank.
+/// The order of claims: a claim with a later E is greater, and of claims with the same E the claim
+/// with the lower rank.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::allcall) struct ClaimOrder {
     pub(in crate::allcall) until: WallTime,

@@ -142,8 +142,8 @@ impl Candidate {
         self.phase == Phase::Over && self.late_on.is_none()
     }
 
-    /// Whether the candidate needs the lease. A key that this user may not delete is left out: it
-    /// goes only with the lease.
+    /// Whether the candidate needs the lease. A candidate that may not delete its key needs no
+    /// lease: the key goes only with the lease.
     pub(super) fn needs_lease(&self) -> bool {
         self.phase != Phase::Over && !self.denied
     }

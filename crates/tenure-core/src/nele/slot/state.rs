@@ -157,7 +157,7 @@ impl Slot {
     /// Makes the next claim after a pause, unless a claim is under way.
     pub(in crate::nele) fn pause(&mut self, context: &Context<'_>) {
         if !matches!(self.claim.bid, Bid::UnderWay { .. }) {
-            // Draw the pause: two processes that both own the partition by their knowledge must not
+            // Draw the pause: two processes that both believe that they own the partition must not
             // claim in step (ruling 1).
             self.claim.bid = Bid::Due(context.spaced(context.config.publish_interval, "claim"));
         }

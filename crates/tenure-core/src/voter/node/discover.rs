@@ -43,8 +43,8 @@ impl Voter {
         let seeds: Vec<_> = seeds.map(|(url, is_found)| (url.clone(), is_found)).collect();
         let heartbeat = self.config.heartbeat;
         for (url, is_found) in seeds {
-            // Behind a balancer that takes turns, voters that all asked at each heartbeat would
-            // meet the same voters each time.
+            // A balancer may hand out requests in turn: if all voters asked at each heartbeat, each
+            // would reach the same voters each time.
             if is_found && self.random(heartbeat) < heartbeat / 2 {
                 continue;
             }

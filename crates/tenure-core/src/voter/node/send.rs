@@ -73,7 +73,8 @@ impl Voter {
         let (sender, known_voters) = (self.own_dto(), self.known_voters());
         let (lease, condition) = (self.lease_dto(), self.condition());
         for id in ids {
-            // Ask a dropped voter for its status instead, so that it is found again.
+            // Ask a dropped voter for its status in place of a heartbeat, so that the voter is
+            // found again.
             if self.known.get(id).is_some_and(|known| known.dropped.is_some()) {
                 let ask = Ask::Status { suspect: None };
                 self.ask_voter(id, Purpose::Heartbeat { seq, leadership: None }, ask, out);
