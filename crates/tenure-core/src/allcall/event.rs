@@ -87,8 +87,9 @@ pub enum OwnEvent {
 pub enum Ignored {
     OtherCluster,
     OtherTimes,
-    /// A packet with a list that is too long, a round or term of zero, a part beyond the last part,
-    /// or a first-hand claim with another rank than its sender's.
+    /// A packet that breaks a rule of its format. Examples: a list that is too long, a round or
+    /// term of zero, a part beyond the last part, a claim of the sender with another rank than the
+    /// sender's.
     Malformed,
     /// A packet with this process's identity that this process has not sent in this round: an old
     /// packet, or a forgery.

@@ -162,7 +162,8 @@
 //!    lease without an answer. A process that need not call, and knows of only one other process,
 //!    calls once per lease, to compare clocks. A relayed claim has the E that its leader has
 //!    published, never replaces or hides a first-hand claim of its leader, and beats no leader.
-//! 5. A process leads only by its own view. "Me" is (id, incarnation, term).
+//! 5. A process leads only by its own view. A process recognizes its own claim by id, incarnation
+//!    and term.
 //! 6. A reply belongs to its round. A round is valid only if its caller has heard its own call
 //!    within H/2, and the round ended within 2H. Any other round is void: it elects and renews
 //!    nothing. Malformed, oversized and foreign packets are dropped and counted. When a newcomer
@@ -238,8 +239,8 @@
 //!   the call and its answer, so no margin is needed. If there are only two clocks, and they
 //!   differ, the text lets both processes go on. Here the process whose clock has moved notices
 //!   that, and stops.
-//! - *Others wait for no participant that has resigned*: the participant counts as absent from its
-//!   tombstone until others hear it again.
+//! - *Others wait for no participant that has resigned*: once others hear its tombstone, the
+//!   participant counts as absent until they hear it again.
 //! - *With `serve-out` the best rank leads alone within 2L − K + H + 3d* of a heal, and not within
 //!   L + K + 3H. The other leader may have renewed just before the heal, and may renew once more
 //!   before it hears of the better candidate.

@@ -124,8 +124,8 @@
 //! 10. (E9) A process has one lease for all its elections. The loss of one election leaves the
 //!     others alone. Each election has at most one campaign. A name is refused if the name and a
 //!     slash are a prefix of another election's name, or the reverse.
-//! 11. (E10) The driver authenticates: a failure that a new login does not mend comes as a
-//!     [`Refusal`]. A refused keep-alive renews nothing, and E stands.
+//! 11. (E10) The driver authenticates: a failure that a new login does not mend reaches the core as
+//!     a [`Refusal`]. A refused keep-alive renews nothing, and E stands.
 //! 12. The server's own `v3election` is not used.
 //! 13. A candidate that loses its lease before it has won goes on with a new one, by default.
 //! 14. (E3b) A lease counts only in the term of etcd's leader in which it was granted.
@@ -150,9 +150,9 @@
 //! - Until its key is confirmed on the new lease, a leadership depends on the old lease, whose E
 //!   does not move. The new lease must not end before that E: the key may be on it already.
 //! - If a move fails, the same transaction has read each key. Only a key that is gone, or that is
-//!   on a lease of another process, is lost. The session repeats a refused move in parts, and
-//!   passes over a key that is refused alone until all others had their turn. A move, or a
-//!   confirmation, with too many operations for this server is made smaller.
+//!   on a lease of another process, is lost. The session repeats a refused move in parts, and skips
+//!   a single refused key until all other keys have had their turn. A move, or a confirmation, with
+//!   too many operations for this server is made smaller.
 //! - The old lease is revoked when every key of ours has been seen on another lease. A create of
 //!   unknown outcome ends with the old lease.
 //! - If a lease was handed in, the names of keys have its id, but the keys are on another lease.

@@ -198,9 +198,9 @@
 //! 6. The driver checks the topic ([`Config::retention`]).
 //! 7. The driver checks the session timeout against the limits of the broker.
 //! 8. An assignment adds partitions, and a revocation takes only those that it names: an owner that
-//!    keeps a partition is not disturbed. The driver sets the assignment strategy for that. By
-//!    request the strategy is eager: a join then revokes all partitions of all members. In
-//!    `at_most_one` each of these partitions then needs a new claim, and G passes.
+//!    keeps a partition is not disturbed. The driver sets the assignment strategy for that. On
+//!    request the driver uses an eager strategy: a join then revokes all partitions of all members.
+//!    In `at_most_one` each of these partitions then needs a new claim, and G passes.
 //! 9. A claim belongs to an election and a group. A record of any group refreshes V. Leaders of two
 //!    groups on one host are reported.
 //! 10. Guarantee (b) defines the fence. Without an epoch, or if a number is too large, no role is

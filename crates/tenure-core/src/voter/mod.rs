@@ -119,11 +119,11 @@
 //! - **V1. Two lists.** `knownVoters` is for discovery and display. The [`Electorate`], a durable
 //!   document of ids and identities, decides elections; N is its size, and q = ⌊N/2⌋ + 1 of its
 //!   members are a quorum.
-//! - **V2. Founding.** A voter accepts one set of N identities, ever, durably: the voters of its
-//!   list, or the N voters that it knows. The network is founded when all N have accepted the same
-//!   set. Each header has the [`Fingerprint`] of the set; both voters refuse and report a mismatch.
-//!   When a member of the set has founded another network, the set can never be founded, and no
-//!   longer binds its voters.
+//! - **V2. Founding.** A voter accepts a set of N identities only once, and durably: the voters of
+//!   its list, or the N voters that it knows. The network is founded when all N have accepted the
+//!   same set. Each header has the [`Fingerprint`] of the set; both voters refuse and report a
+//!   mismatch. When a member of the set has founded another network, the set can never be founded,
+//!   and no longer binds its voters.
 //! - **V3. Casting.** A voter casts once in a ballot, joins ballots in increasing order, and never
 //!   joins again a ballot that it has left. A cast promises nothing. In mode `available` a voter
 //!   may refuse a number because it draws in another ballot. The sender then waits for that voter's
@@ -144,9 +144,10 @@
 //! - **V7. Acknowledging.** A voter acknowledges the leadership that it has endorsed, or, while no
 //!   promise runs, a leadership of a higher counter. The voter stores the leadership durably first.
 //! - **V8. Restart, release, giving way.** After a restart a voter casts, endorses and acknowledges
-//!   nothing for its longest promise ever. A release names one leadership exactly, follows the end
-//!   of the work, and is remembered. On `election/start` a leader lets its lease run out and
-//!   releases; then the draw follows. A voter starts a ballot only once ≥ q members are free.
+//!   nothing for its longest promise ever. A release names exactly one leadership, is sent after
+//!   the work has ended, and is remembered by its recipients. On `election/start` a leader lets its
+//!   lease run out and releases; then the draw follows. A voter starts a ballot only once ≥ q
+//!   members are free.
 //! - **V9. Changes.** When a leader with counter n has won, it writes the document anew as version
 //!   (n, 0). The leader changes the document by one identity, never its own, once ≥ q members have
 //!   stored the document and acknowledged n. The promises of a removed member no longer count.

@@ -11,7 +11,7 @@ use crate::bounds::{self, Bounds};
 pub type Checked = bounds::Checked<Config>;
 
 impl Config {
-    /// Checks the settings together. The error names those that conflict, with the numbers.
+    /// Checks the settings together. The error names the conflicting settings and their numbers.
     pub fn check(self) -> Result<Checked, ConfigError> {
         check(&self)?;
         Ok(Checked::new(self))

@@ -59,11 +59,11 @@ pub struct Config {
     pub rejoin_wait: bool,
     /// The participants that call. Default: all.
     pub callers: Callers,
-    /// Time before the end of a leader's claim, as its handle reads it, at which its work is asked
-    /// to stop. Default 1 s.
+    /// Time before the end of the claim of a leader's handle at which the leader's work is asked to
+    /// stop. Default 1 s.
     pub grace: Duration,
-    /// Time before the end of a leader's claim, as its handle reads it, at which its work is
-    /// killed; at most `grace`. Default 100 ms.
+    /// Time before the end of the claim of a leader's handle at which the leader's work is killed;
+    /// at most `grace`. Default 100 ms.
     pub kill_margin: Duration,
     pub limits: Limits,
 }

@@ -70,8 +70,8 @@ impl Allcall {
         }
     }
 
-    /// Ends the round. Returns for each election whether the round was valid: whether the part of
-    /// the call that named the election has come back.
+    /// Ends the round. Returns for each election whether the round was valid. For an election the
+    /// round is valid if the part of the call that named the election has come back.
     pub(in crate::allcall) fn close_round(
         &mut self,
         out: &mut Out,

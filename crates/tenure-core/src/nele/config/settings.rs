@@ -87,10 +87,11 @@ pub struct Config {
     /// begin again when the topic is created anew; an operator then raises the base above all
     /// earlier bases and epochs. Base and epoch together stay below 2²⁴. Default 0.
     pub fence_base: u32,
-    /// Time before the end of a leader's lease at which its work is asked to stop. Default 1 s.
+    /// Time before the end of a leader's lease at which the leader's work is asked to stop. Default
+    /// 1 s.
     pub grace: Duration,
-    /// Time before the end of a leader's lease at which its work is killed; at most `grace`.
-    /// Default 100 ms.
+    /// Time before the end of a leader's lease at which the leader's work is killed; at most
+    /// `grace`. Default 100 ms.
     pub kill_margin: Duration,
     pub limits: Limits,
 }

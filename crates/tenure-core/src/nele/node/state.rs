@@ -85,7 +85,8 @@ impl Nele {
         &self.me
     }
 
-    /// Whether this process is no member of the group, and reads nothing for observers.
+    /// Whether this process is no member of the group, and no departure is under way. Such a
+    /// process may still read for observers.
     #[must_use]
     pub const fn is_out(&self) -> bool {
         self.group.is_out()
