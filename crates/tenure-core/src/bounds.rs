@@ -53,7 +53,7 @@ pub enum Range<T> {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Quantity {
     Span(Duration),
-    /// ρ.
+    /// Clock drift, ρ.
     Drift(Drift),
     Number(u64),
 }
@@ -81,7 +81,7 @@ impl<T: Copy> Bounds<T> {
         Self { setting, range, of: "", beside: &[], why: "" }
     }
 
-    /// Adds the origin of a limit that follows from the settings `beside`.
+    /// Adds `of`, the formula by which the limit follows from the settings `beside`.
     #[must_use]
     pub const fn of(self, of: &'static str, beside: &'static [&'static str]) -> Self {
         Self { of, beside, ..self }
@@ -219,7 +219,7 @@ impl From<usize> for Quantity {
     }
 }
 
-/// Settings that their `check` has let pass. Cheap to clone.
+/// Settings that have passed their `check`. Cheap to clone.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Checked<C>(Arc<C>);
 

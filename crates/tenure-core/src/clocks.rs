@@ -20,9 +20,9 @@ pub trait Clocks {
     }
 }
 
-/// The clocks that a driver reads for each input: [`Time`] for a core that needs time since boot
-/// only, [`BothClocks`] for a core that compares wall time with other machines, [`Reading`] for a
-/// core whose settings decide.
+/// The clocks that a driver reads for each input: [`Time`] for a core that needs only time since
+/// boot, and [`BothClocks`] for a core that compares wall time with other machines. [`Reading`] is
+/// for a core whose settings decide whether it compares wall time.
 pub trait Now: Copy + fmt::Debug + Send + 'static {
     /// Reads the clocks that the core needs, once, after the input arrived. Time
     /// [`since_boot`](Self::since_boot) never goes back between calls; wall time may.

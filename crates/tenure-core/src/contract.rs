@@ -7,13 +7,14 @@
 //! 2. Wait for a datagram, a command or the core's [`deadline`](Protocol::deadline).
 //! 3. *After* the wait, read the clocks once: [`Now::sample`]. A time read before the wait is too
 //!    early. Time since boot never goes back from call to call.
-//! 4. Call [`handle`](Protocol::handle) with each input of that datagram, always with this `now`.
+//! 4. Call [`handle`](Protocol::handle) with each input that the wait has brought, always with this
+//!    `now`.
 //! 5. Carry out the effects strictly in their order. If a [`Persist`](Effect::Persist) fails, drop
 //!    the later effects of the same call and hand in [`Input::Failed`]. A
 //!    [`Flush`](Effect::Flush) becomes durable later: carry out flushes one after the other, and
 //!    hand in [`Input::Flushed`] or [`Input::Failed`] for each, in that order.
-//! 6. Complete [`Bound`](Effect::Bound), [`Raise`](Effect::Raise) and [`Lower`](Effect::Lower) before
-//!    the next effect: no handle says "I lead" once a release is on its way.
+//! 6. Complete [`Bound`](Effect::Bound), [`Raise`](Effect::Raise) and [`Lower`](Effect::Lower)
+//!    before the next effect: no handle says "I lead" once a release is on its way.
 //!
 //! The promises of a core, checked for every core by one suite (`contract` of `tenure-testkit`):
 //!
@@ -118,9 +119,10 @@ pub enum Effect<W: Words> {
         /// Fence of the leadership, where the protocol orders leaders.
         fence: Option<Fence>,
     },
-    /// The claim to lead `election` ends at this wall time as well, whichever clock is there first:
-    /// handles read both. A later bound moves this end later. Only a core that compares wall clocks
-    /// emits this effect, before each [`Raise`](Self::Raise) of a claim that it bounds.
+    /// The claim to lead `election` also ends at this wall time: the claim holds only while neither
+    /// clock has reached its end. Handles read both clocks. A later bound moves this end later.
+    /// Only a core that compares wall clocks emits this effect, before each [`Raise`](Self::Raise)
+    /// of a claim that it bounds.
     Bound { election: ElectionName, wall: WallTime },
     /// The claim to lead `election` is over. This effect comes before every effect that lets
     /// another process lead.
@@ -144,8 +146,9 @@ pub enum Effect<W: Words> {
 pub struct Ticket(pub u64);
 
 impl Ticket {
-    /// The ticket of no flush. [`Input::Failed`] with this ticket reports, while no write is under
-    /// way, that records would be lost; [`Input::Flushed`] with it reports the end of that state.
+    /// The ticket of no flush. While no write is under way, [`Input::Failed`] with this ticket
+    /// reports that records would be lost. [`Input::Flushed`] with this ticket reports the end of
+    /// that state.
     pub const NONE: Self = Self(0);
 }
 

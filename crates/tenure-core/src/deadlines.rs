@@ -18,12 +18,12 @@ pub(crate) struct Deadlines {
     earliest: Option<Due>,
     later: BTreeMap<Place, ElectionName>,
     last: u64,
-    /// Time of the last [take](Self::take_due), and the last number before it. Exactly the places
-    /// up to both are gone, so that no search has to show it.
+    /// Time of the last [take](Self::take_due), and the last number before it. A place is gone
+    /// exactly if its time and its number are at most these, so no search is needed.
     taken: Place,
 }
 
-/// Leaves out `taken`: whether the place of a booking is gone can be seen without it.
+/// Leaves out `taken`: the other fields show which places are gone.
 impl Hash for Deadlines {
     fn hash<H: Hasher>(&self, state: &mut H) {
         (&self.earliest, &self.later, self.last).hash(state);
@@ -154,7 +154,7 @@ mod tests {
         assert_eq!(deadlines, Deadlines { last, taken, ..Deadlines::default() });
     }
 
-    /// Compares with a list that is searched: after any order of sets, moves, clears and takes,
+    /// Compares [`Deadlines`] with a plain list: after any order of sets, moves, clears and takes,
     /// both return the same elections.
     #[test]
     fn earliest_deadline_is_at_hand() {

@@ -34,7 +34,7 @@ impl Drift {
     /// Perfect clocks, for examples on paper.
     pub const ZERO: Self = Self(0);
 
-    /// Takes ρ in parts per billion, below one; else [`DriftError`].
+    /// Takes ρ in parts per billion. Returns [`DriftError`] unless ρ is below one.
     pub const fn from_parts_per_billion(parts: u32) -> Result<Self, DriftError> {
         if parts < BILLION { Ok(Self(parts)) } else { Err(DriftError::NotBelowOne) }
     }
@@ -104,7 +104,8 @@ fn scale(span: Duration, times: u32, over: u32, rounding: Rounding) -> Duration 
     let span = nanos(span);
     let times = u64::from(times);
     let over = u64::from(over);
-    // Split off whole multiples of `over`: the rest times `times` is below 2⁶⁴, so 64 bits suffice.
+    // Split off whole multiples of `over`: the remainder, multiplied by `times`, is below 2⁶⁴, so
+    // 64 bits suffice.
     let whole = span / over;
     let rest = span % over * times;
     let part = match rounding {

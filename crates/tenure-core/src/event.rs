@@ -21,7 +21,7 @@ pub enum Event<Own> {
     },
     /// The leadership holds a lease of full length: long work may begin.
     Settled,
-    /// The reason why the campaign waits, or, of a leader, why its lease is not renewed in time.
+    /// The reason why the campaign waits, or why a leader's lease is not renewed in time.
     Waiting(Waiting),
     /// The leadership or the campaign is over. [`Released`](Self::Released) follows.
     Ended(End),

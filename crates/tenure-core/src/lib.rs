@@ -5,12 +5,13 @@
 //! links `std`; a build for a bare-metal target proves that.
 //!
 //! - [`contract`]: the promises of every core, and the duties of its driver. Start here.
-//! - [`nerio`]: quorum leases with ordered edicts, the embedded default.
+//! - [`nerio`]: leases from quorums of the nodes themselves, and an order for the edicts of
+//!   leaders. The default.
 //! - [`etcd`]: leases and creation revisions, compatible with `etcdctl elect` and Go's client.
 //! - [`allcall`]: leased leaders on a broadcast bus, one on each side of a network partition.
 //! - [`voter`]: leaders by random draw, over HTTP between the voters themselves.
 //! - [`nele`]: leaders that emerge from the owners of a shared ledger's partitions.
-//! - The vocabulary all protocols share: [`Time`], [`Clocks`], [`Drift`], [`Fence`],
+//! - The vocabulary that all protocols share: [`Time`], [`Clocks`], [`Drift`], [`Fence`],
 //!   [`Standing`], names.
 #![no_std]
 

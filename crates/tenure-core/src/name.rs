@@ -1,4 +1,4 @@
-//! Names and values: short texts with a rule each, checked once where they enter.
+//! Names and values: short texts, each with a rule that is checked once, where the text enters.
 
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -216,7 +216,7 @@ text! {
 }
 
 text! {
-    /// A longer text, such as a quorum system by names.
+    /// A longer text, such as the description of a quorum system.
     ///
     /// At most 4 MiB without control characters; may be empty.
     Text, "a text", 0..=4_194_304, is_printable, "all but control characters"

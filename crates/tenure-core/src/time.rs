@@ -15,7 +15,7 @@ pub struct Time(u64);
 
 /// Nanoseconds of wall time since 1970-01-01 00:00 UTC, up to the year 2554.
 ///
-/// Machines compare wall times, so a `WallTime` is as good as their clocks. A core converts a
+/// Machines compare wall times, so a `WallTime` is only as good as their clocks. A core converts a
 /// received `WallTime` to a [`Time`] at once
 /// ([`BothClocks::earliest`](crate::BothClocks::earliest),
 /// [`BothClocks::latest`](crate::BothClocks::latest)) and waits for that `Time`: a later step of

@@ -33,10 +33,10 @@ pub struct LeaseBounds {
 }
 
 impl LeaseTiming {
-    /// Checks whether these times work together. `usable` gives the rest of a lease, on the
-    /// leader's clock, when its first renewal is due. The rest must exceed the sum of grace, kill
-    /// margin and the round trips of `bounds`: one renewal may be lost, and is repeated before the
-    /// work is asked to stop.
+    /// Checks whether these times work together. `usable` gives the time that is left of a lease,
+    /// on the leader's clock, when its first renewal is due. This time must exceed the sum of
+    /// grace, kill margin and the round trips of `bounds`. So one renewal may be lost, and is
+    /// repeated before the work is asked to stop.
     pub fn check(
         &self,
         bounds: &LeaseBounds,
@@ -59,7 +59,8 @@ impl LeaseTiming {
         Err(TimingError::TooShort(Box::new(short)))
     }
 
-    /// The shortest lease that [`check`](Self::check) accepts beside the other times, if any does.
+    /// The shortest lease that [`check`](Self::check) accepts with the other times; `None` if it
+    /// accepts no lease.
     pub(crate) fn shortest(
         &self,
         bounds: &LeaseBounds,
@@ -119,7 +120,8 @@ impl SettingsError for TimingError {
     }
 }
 
-/// A lease that leaves too little time between its first due renewal and the stop of the work.
+/// A lease that leaves too little time between the due time of its first renewal and the stop of
+/// the work.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, thiserror::Error)]
 #[error(
     "lease {lease:?} is too short: its first renewal is due after a third of the lease, and \
@@ -128,7 +130,7 @@ impl SettingsError for TimingError {
 )]
 pub struct TooShort {
     pub lease: Duration,
-    /// Rest of the lease on the leader's clock when its first renewal is due.
+    /// Time left of the lease, on the leader's clock, when its first renewal is due.
     pub usable: Duration,
     pub drift: Drift,
     pub grace: Duration,

@@ -40,10 +40,10 @@ pub struct LeaderView {
     pub until: Option<Time>,
     /// 128 random bits that distinguish incarnations with the same name (Nerio).
     pub incarnation: Option<u128>,
-    /// Address of the leader for the protocol itself (Nerio).
+    /// Address at which the leader receives messages of the protocol (Nerio).
     pub address: Option<SocketAddr>,
-    /// The leader has stepped down, but a verification promised that no other process leads before
-    /// about this time (Nerio).
+    /// The leader has stepped down, but has promised in a verification that no other process leads
+    /// before about this time (Nerio).
     pub leaving: Option<Time>,
     /// Time of the last message from the leader, where leaders can overlap; with Nerio, time of the
     /// oldest question whose answers name the leader.
@@ -88,8 +88,9 @@ impl View {
         }
     }
 
-    /// Whether a core that has reported this view reports `later`: an application sees a
-    /// difference, a lease has another end, or a leader was heard again after `every` or more.
+    /// Whether a core that has reported this view reports `later`. The core does if an application
+    /// sees a difference, a lease has another end, or a leader was heard again after `every` or
+    /// more.
     pub(crate) fn is_outdated_by(&self, later: &Self, every: Duration) -> bool {
         let mut pairs = self.leaders().zip(later.leaders());
         !self.is_same(later) || pairs.any(|(known, later)| known.is_outdated_by(later, every))

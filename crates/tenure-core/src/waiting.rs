@@ -44,16 +44,17 @@ pub enum Waiting {
         who: Arc<str>,
         leading: bool,
     },
-    /// A key that no candidate made comes before this candidate's key, and does not go by itself.
+    /// A key that no candidate made comes before this candidate's key, and does not go away by
+    /// itself.
     Foreign {
         key: Arc<str>,
-        /// The sign of a foreign key, and a remedy.
+        /// The reason why the key counts as foreign, and a remedy.
         why: Arc<str>,
     },
     /// Too many participants refuse, for reasons that only an operator can remove.
     Refused { obstacles: Vec<Obstacle>, missing: Vec<Arc<str>> },
-    /// The last leader has stepped down, and promised a verification that no other process leads
-    /// before `until`.
+    /// The last leader has stepped down, but has promised in a verification that no other process
+    /// leads before `until`.
     Promised {
         /// Name of the candidate that promised, perhaps this one.
         who: Arc<str>,
@@ -84,7 +85,7 @@ pub enum Waiting {
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Obstacle {
-    /// A grantor, an endpoint, or a store.
+    /// The place of the obstacle: a grantor, an endpoint, or a store.
     pub by: Arc<str>,
     /// Kind for programs: lower-case letters and hyphens.
     pub label: &'static str,
@@ -156,8 +157,8 @@ impl Waiting {
         }
     }
 
-    /// Whether `other` is the same reason. Each answer computes its end anew: ends that differ by
-    /// less than `slack` count as the same.
+    /// Whether `other` is the same reason. Cores compute the end anew from each answer: ends that
+    /// differ by less than `slack` count as the same.
     #[must_use]
     pub fn is_as(&self, other: &Self, slack: Duration) -> bool {
         let moved = |until: &Time, before: &Time| until.since(*before).max(before.since(*until));

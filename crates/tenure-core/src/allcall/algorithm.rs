@@ -3,10 +3,10 @@
 //! `max_clock_skew`, and E the end of a lease.
 //!
 //! A process listens for L + K. Then it calls once per heartbeat, and hears the calls and replies
-//! of others. A round ends one heartbeat after its call: the process sorts the eligible candidates,
-//! and grants itself a lease if it is the best and hears no live claim. The process leads once it
-//! has heard its own claim, renews the lease while it is the best, and publishes a tombstone at the
-//! end.
+//! of others. A round ends one heartbeat after its call. Then the process sorts the eligible
+//! candidates, and grants itself a lease if it is the best and hears no live claim. The process
+//! leads once it has heard its own claim. The leader renews the lease while it is the best, and
+//! publishes a tombstone at the end.
 //!
 //! Beside this file, `election/` keeps and reports one election, `round.rs`, `other_rounds.rs` and
 //! `replies.rs` keep the pings, and `node/` routes packets, connections and commands.
@@ -375,8 +375,8 @@ impl Election {
         }
         let before = self.before(context);
         let places = u32::try_from(before.len()).unwrap_or(u32::MAX);
-        // Measure the wait from the time at which these candidates became known, not from the
-        // vacancy: at the vacancy they may have been away or listening.
+        // Measure the wait from the time at which these candidates became known. At the start of
+        // the vacancy they may have been away or listening.
         let since = match &self.vacancy.waits {
             Some((since, known)) if *known == before => *since,
             _ => {
@@ -416,7 +416,7 @@ impl Election {
                 *lease = next;
                 (next, false)
             }
-            // Only near `Time::MAX`, where a lease has no length.
+            // This happens only near `Time::MAX`, where a lease has no length.
             Phase::Granted { .. } => return self.unconfirmed(context),
             Phase::Waiting | Phase::Leading { .. } => return,
         };
@@ -505,7 +505,7 @@ impl Election {
         let Some((_, until)) = campaign.claimed() else { return };
         let Phase::Leading { beaten, .. } = &mut campaign.phase else { return };
         // A relayed claim beats no leader (ruling 4), nor does a claim that its own leader has not
-        // heard: of two candidates that stand at once the later resigns, and the earlier leads.
+        // heard. If two candidates stand at once, the later resigns, and the earlier leads.
         if *beaten || !first_hand || !holds || !above(until) {
             return;
         }
@@ -532,8 +532,8 @@ impl Election {
 // "A failed leader won't be replaced until its lease (+maxClockSkew) has expired." A running leader
 // stops at E − K − H, publishes a tombstone, and names its successor (rulings 2 and 7).
 impl Election {
-    /// Ends a leadership at E − K − H, so that others hear of the end before E: the leader hands
-    /// over to the best candidate, or its leadership expires.
+    /// Ends a leadership at E − K − H, so that others hear of the end before E. A leader that is
+    /// not beaten names its successor: the best other candidate.
     pub(super) fn lapse_or_hand_over(&mut self, context: &mut Context<'_>) {
         let ends = self.campaign.as_ref().and_then(Campaign::ends);
         if ends.is_none_or(|ends| context.boot() < ends) {
@@ -589,7 +589,7 @@ impl Election {
         let dead = Tombstone { leader, term, until, successor: successor.clone() };
         // Statements that follow this claim are outdated now.
         self.others.doubts.bury(&dead);
-        // Without room for the tombstone, calls do not repeat it.
+        // If there is no room for the tombstone, calls do not repeat it.
         let _ = self.others.tombstones.hear(&dead, context);
         if self.others.claims.live(context.boot()).next().is_none() {
             self.vacancy = Vacancy { named: successor, waits: None };

@@ -47,9 +47,9 @@ pub enum OwnEvent {
         by: Duration,
     },
     /// The wall clock differs from other clocks by more than the skew allows. This process neither
-    /// stands nor renews if its clock differs from more than half of at least two other clocks, or
-    /// has moved away from the only other clock (ruling 4). 0 of 0 means: the clock has stepped,
-    /// and no other participant has answered.
+    /// stands nor renews in two cases (ruling 4): its clock differs from more than half of at least
+    /// two other clocks, or has moved away from the only other clock. 0 of 0 means that the clock
+    /// has stepped, and that no other participant has answered.
     ClockOff {
         from: usize,
         /// The number of others that answered the last round.
@@ -87,11 +87,12 @@ pub enum OwnEvent {
 pub enum Ignored {
     OtherCluster,
     OtherTimes,
-    /// A packet whose parts contradict each other: a list that is too long, a round or term of
-    /// zero, a part beyond the last, or a claim with another rank than its sender's.
+    /// A packet that breaks a rule of its format. Examples: a list that is too long, a round or
+    /// term of zero, a part beyond the last part, a claim of the sender with another rank than the
+    /// sender's.
     Malformed,
-    /// A packet with this process's identity that it has not sent in this round: an old packet, or
-    /// a forgery.
+    /// A packet with this process's identity that this process has not sent in this round: an old
+    /// packet, or a forgery.
     NotOurs,
     /// A reply to an ended round, or a call of an earlier round than the sender's last.
     Late,

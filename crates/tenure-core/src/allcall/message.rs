@@ -59,7 +59,8 @@ pub struct Header {
     pub cluster: ClusterName,
     pub sender: Participant,
     pub rank: Rank,
-    /// The sender's wall clock at the send. Receivers compare it, and never wait for it.
+    /// The sender's wall clock at the send. Receivers compare this time with their clocks, and
+    /// never wait for it.
     pub sent: WallTime,
     pub times: Times,
     /// Whether the sender has finished its first initial wait. A newcomer refuses to start if it
@@ -149,13 +150,14 @@ pub struct Resign {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Entry {
     pub election: ElectionName,
-    /// Whether the sender is a candidate that could lead now: its initial wait is over, its last
-    /// round was valid, it is not held off, its clock is right, and its application campaigns
-    /// (ruling 1).
+    /// Whether the sender is a candidate that could lead now (ruling 1). Its application campaigns,
+    /// its initial wait is over, its last round was valid, its clock is right, and it is not held
+    /// off.
     pub eligible: bool,
-    /// The hash of the claim that the sender follows. A participant that follows another claim
-    /// repeats that claim. Zero together with a claim of the sender means that the sender stands.
-    /// The sender then has not heard its claim yet, may have to resign it, and beats no leader.
+    /// The hash of the claim that the sender follows. A receiver that follows another claim then
+    /// sends the claim that it follows. Zero together with a claim of the sender means that the
+    /// sender stands. The sender then has not heard its claim yet, may have to resign it, and beats
+    /// no leader.
     pub digest: Digest,
     /// First-hand if its leader is the sender of the packet, otherwise relayed.
     pub claim: Option<LeaderClaim>,

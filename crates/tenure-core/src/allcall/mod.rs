@@ -1,9 +1,10 @@
 //! ALLCALL: leased leaders on a broadcast bus.
 //!
 //! Every participant calls all others once per heartbeat, names the leader that it follows, and
-//! hears their answers. The participant with the lowest rank leads for a lease and renews it; when
-//! it falls silent, the next one follows. There is no quorum: each side of a network partition has
-//! a leader, and after the partition heals one leader is left.
+//! hears their answers. The participant with the lowest rank leads for a lease, and renews the
+//! lease. When this leader falls silent, the participant with the next rank leads. There is no
+//! quorum: each side of a network partition has a leader, and after the partition heals one leader
+//! is left.
 //!
 //! Source: Jason E. Aten, *The ALLCALL leased-leader election algorithm* (2017), called "the text"
 //! throughout. Where the text is wrong or silent a *ruling* decides; the rulings are numbered
@@ -36,14 +37,14 @@
 //! - **(a)** While all are connected, nothing is lost and d < H/2, there are never two leaders. If
 //!   the bus has several servers, each may deliver messages in another order. Then the guarantee
 //!   holds only while no participant is stopped. After a stop two candidates may stand within a
-//!   delay of each other, each may hear its own claim first, and both lead until they hear the
+//!   delay of each other, and each may hear its own claim first. Both then lead until they hear the
 //!   other claim.
 //! - **(b)** After a partition heals there are two leaders for at most H + d with
 //!   [`OnConflict::Yield`], if neither is stopped. Within L + K + 3H the best rank leads alone.
 //!   With [`OnConflict::ServeOut`] there are two leaders for at most L − K + d, and the best rank
-//!   leads alone within 2L − K + H + 3d. While the best serves its lease out, the other leader may
-//!   renew, and may renew again before the best is announced. A leader that is stopped hears no
-//!   claim: its handle holds until E − K − H.
+//!   leads alone within 2L − K + H + 3d. While the best rank serves its lease out, the other leader
+//!   may renew, and may renew again before the best rank announces itself. A leader that is stopped
+//!   hears no claim: its handle holds until E − K − H.
 //! - **(c)** Within L + 3K + 2H of the loss of a leader, in true time, another participant leads.
 //!   Multiply each span, here and in (b), by (1 + ρ)/(1 − ρ), which is 1.002 with the default.
 //!   After a clean stop another participant leads within H and two delays, if the best of the
@@ -53,9 +54,10 @@
 //!   first: 3H. (The text says L + K. But the clocks of the old and the new leader may err in
 //!   opposite ways, and an election takes a round.)
 //! - **(d)** Even if packets are lost, late, repeated or reordered: no handle holds beyond E − K −
-//!   H by the clock that granted it. No claim is believed beyond the E that its leader published.
-//!   Memory stays within [`Limits`]. A participant that has stood, or has heard of a leader within
-//!   2.5 H, reports no vacancy before the claim is resigned or its lease is over for sure.
+//!   H, by the clock of the process that granted the lease. No claim is believed beyond the E that
+//!   its leader published. Memory stays within [`Limits`]. A participant that has stood, or has
+//!   heard of a leader within 2.5 H, reports no vacancy until the claim is resigned or its lease is
+//!   certainly over.
 //!
 //! # Model
 //!
@@ -102,16 +104,16 @@
 //! reply first answers the calls since the last reply, at most 32, and then questions. A
 //! participant that calls has named all its elections in its call. Its reply names only elections
 //! in which a caller follows another claim, and elections of an observer's question. Questions do
-//! not affect calls: the round of a question makes no call late, an answer to a question shows no
-//! participant to others, and no newcomer refuses to start because of a question. Calls and
+//! not affect calls. The round of a question makes no call late, an answer to a question does not
+//! show that its sender is alive, and no newcomer refuses to start because of a question. Calls and
 //! questions of all elections go together, split below [`PACKET_BYTES_MAX`] and the server's
 //! `max_payload`.
 //!
 //! With [`Callers::Few`] most participants are silent. A silent participant listens, and calls when
-//! it has heard fewer better callers for 3H; while the seat stays vacant it counts only callers
-//! that could lead. Holders and the best candidates answer, at least three of them, so that each
-//! participant can compare its clock with two others. Each candidate waits up to a fourth of a
-//! heartbeat before it answers: others then need not answer.
+//! it has heard fewer better callers within 3H than the setting says. While the seat stays vacant,
+//! the participant counts only callers that could lead. Holders and the best candidates answer, at
+//! least three of them, so that each participant can compare its clock with two others. Each
+//! candidate waits up to a fourth of a heartbeat before it answers: others then need not answer.
 //!
 //! # Timers
 //!
@@ -143,31 +145,33 @@
 //!    2.5 H and is not *beaten*. A leader is beaten once it hears first-hand, in this term, of a
 //!    live claim that is greater than its own by (later E, lower rank). The leader is beaten no
 //!    longer when a resignation leaves its own claim the greatest. A leader's own claim is the
-//!    latest that it published, even if that renewal had no effect: so of two leaders that hear of
-//!    each other, one goes on. A leader that does not renew stops at E − K − H and hands over to
+//!    latest that it published, even if that renewal had no effect. So if two leaders hear of each
+//!    other, one of them goes on. A leader that does not renew stops at E − K − H and hands over to
 //!    the best of the eligible. A hand-over counts once, and only for that leader's current claim.
 //!    L ≥ 2·(3H + 2K).
 //! 3. The holder stops K before E, the others wait until K after E. E travels in wall time. The
 //!    holder fixes its stop on CLOCK_BOOTTIME at the grant. The others fix the end of their wait
-//!    when they hear the claim; while the leader repeats the claim they may move that end, but only
-//!    to later. A leader makes no renewal whose E is not later.
+//!    when they hear the claim. While the leader repeats the claim, they may move that end later,
+//!    but never earlier. A leader makes no renewal whose E is not later.
 //! 4. A claim with E beyond now + L + 2K is dropped. A process whose clock is *off* is not eligible
-//!    and does not renew. A clock is off when, at the moment of a grant or renewal, it differs by
-//!    more than 2K from more than half of at least two others that answered the round. With only
-//!    one other clock, a clock is off when it has moved, against CLOCK_BOOTTIME, away from the
-//!    other clock. A clock that has stepped by more than K is off, too, until others answer, or
-//!    until its process has called without an answer for the length of a lease. A process that need
-//!    not call, and knows of only one other process, calls once per lease, to compare clocks. A
-//!    relayed claim has the E that its leader has published, never replaces or hides a first-hand
-//!    claim of its leader, and beats no leader.
-//! 5. A process leads only by its own view. "Me" is (id, incarnation, term).
-//! 6. A reply belongs to its round. A round is void unless its caller has heard its own call within
-//!    H/2, and the round ended within 2H; a void round elects and renews nothing. Malformed,
-//!    oversized and foreign packets are dropped and counted. When a newcomer hears of a participant
-//!    with other times, it waits 3H/2 for a participant with its own times, and then refuses to
-//!    start. Until then the newcomer is not eligible. Packets older than 2K + H show no times.
-//!    Participants report once that others have other times. A candidate with k better ones waits
-//!    k·(2H + 2K + 2ρ·(L + K)) before it stands; when these candidates change, it waits anew.
+//!    and does not renew. A process compares its clock at the moment of a grant or renewal, with at
+//!    least two other clocks that answered the round. Its clock is off when it differs by more than
+//!    2K from more than half of them. With only one other clock, a clock is off when it has moved,
+//!    against CLOCK_BOOTTIME, away from the other clock. A clock that has stepped by more than K is
+//!    off, too. This ends when others answer, or when its process has called for the length of a
+//!    lease without an answer. A process that need not call, and knows of only one other process,
+//!    calls once per lease, to compare clocks. A relayed claim has the E that its leader has
+//!    published, never replaces or hides a first-hand claim of its leader, and beats no leader.
+//! 5. A process leads only by its own view. A process recognizes its own claim by id, incarnation
+//!    and term.
+//! 6. A reply belongs to its round. A round is valid only if its caller has heard its own call
+//!    within H/2, and the round ended within 2H. Any other round is void: it elects and renews
+//!    nothing. Malformed, oversized and foreign packets are dropped and counted. When a newcomer
+//!    hears of a participant with other times, it waits 3H/2 for a participant with its own times,
+//!    and then refuses to start. Until then the newcomer is not eligible. Packets older than 2K + H
+//!    show no times. Participants report once that others have other times. A candidate behind k
+//!    better candidates waits k·(2H + 2K + 2ρ·(L + K)) before it stands. When the better candidates
+//!    change, it waits anew.
 //! 7. At a clean stop the leader stops first and then resigns. Calls and replies repeat the
 //!    tombstone until E + 2K. A tombstone ends the known claim even where there is no room to
 //!    remember the tombstone. Others count as knowing the end once the leader's resignation has
@@ -179,7 +183,7 @@
 //!    void round a process that does not lead is held off for L + K. A reconnection keeps identity,
 //!    tie-break and round; an initial wait that was interrupted begins anew.
 //! 9. A process has one call and one reply for all its elections, split into parts that each stand
-//!    alone; each election of a process has waits of its own. No reply repeats the content of a
+//!    alone. Each election of a process has waits of its own. No reply repeats the content of a
 //!    call. With few callers a participant calls if it leads or stands, or if fewer better
 //!    participants call than the setting says. A participant answers if it leads, stands or has
 //!    led, or if fewer better participants speak than the setting says; at least three answer.
@@ -217,8 +221,8 @@
 //! - *A leader grants its own lease* (ruling 1), where the text lets each participant mark the
 //!   lease of the best. Two participants that disagree on the best would follow two leaders, and
 //!   neither leader would know that it leads.
-//! - *A handle's claim always ends at E − K − H*, where ruling 2 lets a leader that renews go on to
-//!   E − K: the end of a claim must never move back, and at E − K − H the renewal may still fail
+//! - *A handle's claim always ends at E − K − H*, but ruling 2 lets a leader that renews go on to E
+//!   − K. The end of a claim must never move back, and at E − K − H the renewal may still fail
 //!   (`docs/decisions/allcall.md`).
 //! - *Spans are corrected for drift*: ρ shortens the holder's span and lengthens those of others. K
 //!   bounds wall clocks; all waits are on CLOCK_BOOTTIME.
@@ -233,15 +237,15 @@
 //!   end.
 //! - *A clock is off beyond 2K*, and not beyond 2K + H (ruling 4): the other clock was read between
 //!   the call and its answer, so no margin is needed. If there are only two clocks, and they
-//!   differ, the text lets both processes go on; here the process whose clock has moved notices,
-//!   and stops.
-//! - *Others wait for no participant that has resigned*: the participant counts as absent from its
-//!   tombstone until others hear it again.
+//!   differ, the text lets both processes go on. Here the process whose clock has moved notices
+//!   that, and stops.
+//! - *Others wait for no participant that has resigned*: once others hear its tombstone, the
+//!   participant counts as absent until they hear it again.
 //! - *With `serve-out` the best rank leads alone within 2L − K + H + 3d* of a heal, and not within
-//!   L + K + 3H: the other leader may have renewed just before the heal, and may renew once more
+//!   L + K + 3H. The other leader may have renewed just before the heal, and may renew once more
 //!   before it hears of the better candidate.
 //! - *On several servers guarantee (a) needs participants that are not stopped*: between a packet
-//!   and the answer of a stopped participant, packets on another way may overtake.
+//!   and the answer of a stopped participant, packets that take another way may arrive first.
 //! - *`vacant` takes L + K of listening*, or the statement of a candidate that has listened so
 //!   long, with no void round since. A single round is not enough: a stopped leader answers no
 //!   round, and leads.
@@ -260,12 +264,12 @@
 //!
 //! # What a scenario must offer
 //!
-//! A bus that hands each packet to all connected clients, its sender included, in one order or,
-//! beyond (a), in any; partitions that begin and heal; a client that loses its connection, with or
-//! without notice, and a client that keeps packets published meanwhile; wall clocks up to K from
-//! true time, and some beyond it, that step either way; processes that stop and go on; an
-//! application that campaigns again after each loss. Loss and nodes that drop off the bus belong
-//! into most worlds: half of the rulings show only there.
+//! A bus hands each packet to all connected clients, its sender included: in one order, or beyond
+//! (a) in any order. Partitions begin and heal. A client may lose its connection, with or without
+//! notice, and may keep packets that are published meanwhile. Wall clocks are up to K from true
+//! time, some are further, and they step either way. Processes stop and go on. An application
+//! campaigns again after each loss. Loss and nodes that drop off the bus belong in most worlds:
+//! half of the rulings show only there.
 
 mod admission;
 mod algorithm;

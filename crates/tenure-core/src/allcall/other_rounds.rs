@@ -1,5 +1,6 @@
 //! Decides whether another caller's call is late, and whether an answer belongs to its open round.
-//! Rounds of observers are not kept: any stranger could ask in the name of another (A6).
+//! Rounds of observers are not kept: any stranger could ask in the name of another participant
+//! (A6).
 
 use alloc::collections::BTreeMap;
 use core::time::Duration;

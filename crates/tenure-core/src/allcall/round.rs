@@ -86,7 +86,7 @@ impl Rounds {
         Some(if known { Vec::new() } else { sent.names.clone() })
     }
 
-    /// Notes another participant's answer. Returns whether it answers the open round.
+    /// Notes another participant's answer. Returns whether this is an answer to the open round.
     pub(super) fn answered(
         &mut self,
         round: Round,

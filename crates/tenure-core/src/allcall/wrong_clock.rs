@@ -36,15 +36,15 @@ impl Reading {
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub(super) struct Clock {
-    /// Whether this process's clock is wrong: it then neither stands nor renews.
+    /// Whether this process's clock is wrong: this process then neither stands nor renews.
     pub(super) off: bool,
     /// Whether the clock is off, or differs from that of the only other participant.
     pub(super) differs: bool,
-    /// The clocks at the last agreement with others; or, while no other is present, at the last
-    /// round in which the clock had not stepped. While the clock is off: the last reading of
-    /// another clock.
+    /// The clocks at the last agreement with others. While no other participant is present: the
+    /// clocks at the last round in which this clock had not stepped. While the clock is off: the
+    /// last reading of another clock.
     agreed: Option<BothClocks>,
-    /// The number of rounds since the last answer in which this process heard its own call, but no
+    /// Counts rounds, since the last answer, in which this process heard its own call, but no
     /// answer. A span of time is no substitute: a process that was stopped or cut off makes no call
     /// meanwhile.
     silent: Option<u32>,
@@ -60,8 +60,8 @@ impl Clock {
     /// one other clock, this clock is off if it has moved since the two agreed, until both agree
     /// again. If the two have always differed, neither process knows which clock is wrong.
     ///
-    /// The comparison takes the present clock, because a lease that is granted now ends by it. If
-    /// the clock has stepped since the answers, others will drop the claim.
+    /// The comparison takes the present clock, because a lease that is granted now ends by that
+    /// clock. If the clock has stepped since the answers, others will drop the claim.
     pub(super) fn judge(
         &mut self,
         readings: &[Reading],

@@ -27,7 +27,7 @@ pub(super) struct Call {
     pub(super) asker: Asker,
     /// The highest revision that was known at the send. A linearizable answer must not be below it.
     pub(super) floor: Revision,
-    /// The member, with its term, that had answered last at the send.
+    /// The member that gave the last answer before the send, and its term.
     last: Option<MemberTerm>,
     /// The time at which the wait for an answer ends; `None` for an open watch.
     due: Option<Time>,
@@ -71,7 +71,7 @@ impl Calls {
         call
     }
 
-    /// Removes an answered call and returns it. With `last` unset further answers follow, and the
+    /// Removes an answered call and returns it. If `last` is false, more answers follow, and the
     /// call stays.
     pub(super) fn answered(&mut self, id: CallId, last: bool) -> Option<Call> {
         let call = self.open.get_mut(&id)?;

@@ -5,8 +5,8 @@ use core::fmt;
 use crate::name::Value;
 
 /// A request of the application, about one election. The core ignores priorities, and hands nothing
-/// over on request: candidates lead in the order of their keys. The core also ignores intervals of
-/// questions: etcd reports changes.
+/// over on request: candidates lead in the order of their keys. The core also ignores intervals
+/// between queries: etcd reports changes.
 pub type Command = crate::Command<Extra>;
 
 /// A request that only elections on etcd offer.

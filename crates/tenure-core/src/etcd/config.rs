@@ -46,10 +46,11 @@ pub struct Config {
     /// from a backup sets revisions back; an operator then raises the epoch (ruling 8, E7). Default
     /// 0.
     pub fence_epoch: u16,
-    /// Time before the end of its lease at which a leader's work is asked to stop. Default 1 s.
+    /// Time before the end of a leader's lease at which the leader's work is asked to stop. Default
+    /// 1 s.
     pub grace: Duration,
-    /// Time before the end of its lease at which a leader's work is killed; at most `grace`.
-    /// Default 100 ms.
+    /// Time before the end of a leader's lease at which the leader's work is killed; at most
+    /// `grace`. Default 100 ms.
     pub kill_margin: Duration,
     /// Whether a candidate goes on with a new lease if it loses its lease before it has won.
     /// Default true.
@@ -69,7 +70,7 @@ impl Config {
     pub const LEASE_MAX: Duration = Duration::from_secs(86_400);
     pub const NAMESPACE_MAX: usize = 256;
 
-    /// Checks the settings together. The error names those that conflict, with the numbers.
+    /// Checks the settings together. The error names the conflicting settings and their numbers.
     pub fn check(self) -> Result<Checked, ConfigError> {
         if self.namespace.len() > Self::NAMESPACE_MAX || self.namespace.contains(char::is_control) {
             let bytes = self.namespace.len();
@@ -112,7 +113,7 @@ impl Default for Config {
     }
 }
 
-/// A [`Config`] that [`Config::check`] has let pass.
+/// A [`Config`] that has passed [`Config::check`].
 pub type Checked = crate::bounds::Checked<Config>;
 
 impl Checked {

@@ -61,8 +61,8 @@ pub enum OwnEvent {
         key: Bytes,
     },
     /// A foreign key comes first: a candidate waits behind it, or an observer sees it, and no
-    /// candidate can lead while it exists. `None` when an observer sees no foreign key first any
-    /// more.
+    /// candidate can lead while it exists. `None` when an observer no longer sees a foreign key
+    /// first.
     Foreign(Option<Foreign>),
     Ignored(Ignored),
 }

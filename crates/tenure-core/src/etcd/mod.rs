@@ -28,7 +28,7 @@
 //! - A leader stops at E, the end of its lease on its own clock, whatever etcd answers later, and
 //!   however long its process sleeps.
 //! - A departure wakes at most one other candidate. A candidate that waits costs etcd one watch.
-//! - No key and no lease of ours stays longer than one lease after its process has gone.
+//! - After a process has gone, its keys and its lease stay no longer than the length of one lease.
 //!
 //! # What is not guaranteed
 //!
@@ -36,12 +36,12 @@
 //!   … --mark-compacted` or raise [`Config::fence_epoch`], and keep etcd down for the longest TTL
 //!   first. A process notices a restore only if the process runs before and after it
 //!   ([`Lost::History`]).
-//! - Other programs in the same election: a leader of Go's may lose its lease to a revocation that
-//!   comes late (ruling 14), and does not know that it no longer leads.
+//! - Other programs in the same election: a leader with Go's client may lose its lease to a
+//!   revocation that comes late (ruling 14), and does not know that it no longer leads.
 //! - Members of etcd that time leases without leading, or checkpoint leases
 //!   (`docs/decisions/etcd-as-it-is.md`): with such members the guarantees do not hold.
-//! - A lease that was handed in: leaders of earlier terms know that lease, and may carry out a late
-//!   revocation, which ends leaderships.
+//! - A lease that was handed in ([`Start::lease`]): leaders of earlier terms know that lease, and
+//!   may carry out a late revocation, which ends leaderships.
 //! - A change of etcd's leader may end a leadership, unless a new lease is granted and the key
 //!   moved to it before the proven E. A full quota (`NOSPACE`) prevents both.
 //! - Priorities, and hand-over to a named candidate: the queue of the recipe knows neither.
@@ -78,16 +78,16 @@
 //! | [`Op`] | when | deadline |
 //! |---|---|---|
 //! | [`Grant`](Op::Grant) | the first campaign, or a new lease after a lost one | TTL/4, ¼ s to 5 s |
-//! | [`KeepAlive`](Op::KeepAlive) | a third of the TTL after the last, or up to an eighth of that less; sooner after a failure | the same |
+//! | [`KeepAlive`](Op::KeepAlive) | a third of the TTL after the last, less a random part of at most an eighth of that third; sooner after a failure | the same |
 //! | [`Txn`](Op::Txn) establish | before the first lease: a key is read, twice | the same |
-//! | [`Txn`](Op::Txn) move | after a change of term: if each key is on its lease, another one | the same |
+//! | [`Txn`](Op::Txn) move | after a change of term: if each key is still on its old lease, put it on the new one | the same |
 //! | [`Txn`](Op::Txn) confirm | after each keep-alive: read up to 128 keys of the process, in rotation; delete one of them if it does not exist | the same |
 //! | [`Txn`](Op::Txn) create | if there is no such key, put, else read it | the same |
 //! | [`Txn`](Op::Txn) look | if the key is ours, on its lease: read the first key, and the key just before ours; keys only | the same |
 //! | [`Txn`](Op::Txn) wait | every max(TTL, 10 s): whether the candidate's key and the key before it exist | the same |
 //! | [`Txn`](Op::Txn) leave | if the key is ours: delete, else read it | the same |
 //! | [`Watch`](Op::Watch) | the key before; a leader's own key; an observed election | until it is open |
-//! | [`Revoke`](Op::Revoke) | lease not needed, over or empty, its grant answered | 2 · TTL for all attempts |
+//! | [`Revoke`](Op::Revoke) | the lease is not needed, over or without keys, and its grant was answered | 2 · TTL for all attempts |
 //!
 //! A call without an answer in time has an unknown outcome: its repetition is right either way.
 //! Pauses after failures double from 50 ms to 2 s; half of each pause is random.
@@ -97,9 +97,9 @@
 //! 1. A candidate queries the queue again after each departure. Every max(TTL, 10 s) it also checks
 //!    whether the key before its own exists, and queries the whole queue if not. A candidate reads
 //!    only the names of other keys, and watches only deletions: other values may be too large.
-//! 2. (E1) A win is confirmed in one linearizable transaction: the candidate's key exists and is
-//!    the first, and no key is before it, while `now < E`. A candidate that lacks only a proven E
-//!    queries again as soon as E is proven.
+//! 2. (E1) A win is confirmed in one linearizable transaction, while `now < E`: the candidate's key
+//!    exists, and no key is before it. A candidate that lacks only a proven E queries again as soon
+//!    as E is proven.
 //! 3. (E2) `E = s + ⌊TTL·(1 − ρ)/(1 + ρ)⌋`, where `s` is the send of the keep-alive. Without a TTL
 //!    in the answer the lease is gone. Nothing revives a lease after E.
 //! 4. (E3) A keep-alive's answer is no proof. The renewal counts when a transaction that began
@@ -108,23 +108,24 @@
 //! 5. (E4) Resigning deletes by revision, and is repeated until the lease would have ended. A
 //!    create of unknown outcome may be carried out after that: its key is watched and swept as
 //!    long as its lease exists.
-//! 6. (E5) The session draws the lease's id, a positive number, so that it can repeat a grant. If a
-//!    lease is given up while its grant is under way, the session revokes it after the answer, if
-//!    etcd may have granted it. A candidate adopts a key that a create finds only if this campaign
-//!    has made the key. If the key is on the live lease of another process, to which the same lease
-//!    was handed, the candidate waits until the key is gone. An id is used once: the session gives
-//!    up a lease of a repeated grant if a first lease of that id may have ended.
-//! 7. (E6) All leaderships end at a linearizable answer below the highest revision that was known
-//!    when it was asked. A silent watch proves nothing: timers query as well.
-//! 8. (E7) The fence holds an epoch that operators raise after a restore; the process refuses
+//! 6. (E5) The session draws the lease's id, a positive number, so that it can repeat a grant. A
+//!    session may give up a lease while its grant is under way: after the answer, the session
+//!    revokes the lease if etcd may have granted it. A candidate adopts a key that a create finds
+//!    only if this campaign has made the key. If the key is on the live lease of another process,
+//!    to which the same lease was handed, the candidate waits until the key is gone. An id is used
+//!    once: the session gives up a lease of a repeated grant if a first lease of that id may have
+//!    ended.
+//! 7. (E6) All leaderships end when a linearizable answer has a revision below the highest that was
+//!    known when its request was sent. A silent watch proves nothing: timers query as well.
+//! 8. (E7) The fence contains an epoch that operators raise after a restore; the process refuses
 //!    answers of another cluster.
 //! 9. (E8) Observers report the state first, take all events of one revision as one, and say
 //!    *unknown* when etcd did not answer, not *vacant*.
-//! 10. (E9) A process has one lease for all its elections, and the loss of one election leaves the
-//!     others alone; each election has at most one campaign. A name is refused if, with a slash, it
-//!     begins another election's name, or the reverse.
-//! 11. (E10) The driver authenticates: a failure that a new login does not mend comes as a
-//!     [`Refusal`]. A refused keep-alive renews nothing, and E stands.
+//! 10. (E9) A process has one lease for all its elections. The loss of one election leaves the
+//!     others alone. Each election has at most one campaign. A name is refused if the name and a
+//!     slash are a prefix of another election's name, or the reverse.
+//! 11. (E10) The driver authenticates: a failure that a new login does not mend reaches the core as
+//!     a [`Refusal`]. A refused keep-alive renews nothing, and E stands.
 //! 12. The server's own `v3election` is not used.
 //! 13. A candidate that loses its lease before it has won goes on with a new one, by default.
 //! 14. (E3b) A lease counts only in the term of etcd's leader in which it was granted.
@@ -137,39 +138,40 @@
 //! the grant's term moves no E. Instead:
 //!
 //! - A term is *established* by a linearizable answer of a member that had answered in that term
-//!   before it was asked. A header alone proves nothing: etcd fills it after the read. Once a term
-//!   is established, no leader of an earlier term gets an entry of its own into the log.
+//!   before the request was sent. A header alone proves nothing: etcd fills it after the read. Once
+//!   a term is established, no leader of an earlier term gets an entry of its own into the log.
 //! - After the term is established, the session asks for a lease under a fresh id. A leader of an
 //!   earlier term learns of this lease only from the log of a later leader, and then holds no
 //!   leases any more. The session gives up each lease that it has asked for before, however late
 //!   the grant is answered.
-//! - The keys keep their names and create revisions, and are moved: *if CREATE = rev and LEASE =
-//!   old, put with `ignore_value` and the new lease*. A move that comes late finds its key
-//!   elsewhere. A proclamation uses `ignore_lease`, and takes no key back.
+//! - The keys move, and keep their names and create revisions: *if CREATE = rev and LEASE = old,
+//!   put with `ignore_value` and the new lease*. A move that comes late finds its key elsewhere. A
+//!   proclamation uses `ignore_lease`, so it moves no key back.
 //! - Until its key is confirmed on the new lease, a leadership depends on the old lease, whose E
 //!   does not move. The new lease must not end before that E: the key may be on it already.
 //! - If a move fails, the same transaction has read each key. Only a key that is gone, or that is
-//!   on a lease of another process, is lost. The session repeats a refused move in parts, and
-//!   passes over a key that is refused alone until all others had their turn. A move, or a
-//!   confirmation, with too many operations for this server is made smaller.
+//!   on a lease of another process, is lost. The session repeats a refused move in parts, and skips
+//!   a single refused key until all other keys have had their turn. A move, or a confirmation, with
+//!   too many operations for this server is made smaller.
 //! - The old lease is revoked when every key of ours has been seen on another lease. A create of
 //!   unknown outcome ends with the old lease.
 //! - If a lease was handed in, the names of keys have its id, but the keys are on another lease.
 //!   The session renews the lease that was handed in, and ends when that lease ends.
 //!
-//! Arithmetic shows the term in which a renewal was carried out. Let T be the term of the lease, G
-//! the term of its grant's entry, X that of the leader that answered the keep-alive, C that of the
-//! confirming transaction's entry, and H the term in the header of its answer. T is established
-//! before the lease is requested: T ≤ G. No leader of a term before G has the lease: G ≤ X. The
-//! transaction is sent after the answer of X's leader, and no entry of an earlier term gets into
-//! the log after X's leader was elected: X ≤ C. The answering member has applied the transaction's
-//! entry, and names the term of the last entry that it has applied: C ≤ H. If H = T, all are T.
-//! Then a leader of a later term was elected after the transaction's entry, so after the send from
-//! which E is measured. A read would prove less: after a snapshot, H of a member may be below the
-//! term in which the member serves the read. The transaction deletes a key only if the key does not
-//! exist, so it changes nothing, makes no revision, and needs no room; etcd puts it into the log
-//! because it might write. (C ≤ H fails for an instant, in which a member has answered an entry but
-//! has not set its term yet. This case is left open: see `docs/decisions/etcd-as-it-is.md`.)
+//! Arithmetic shows the term in which a renewal was carried out. Let T be the term of the lease,
+//! and G the term of its grant's entry. Let X be the term of the leader that answered the
+//! keep-alive, and C the term of the confirming transaction's entry. Let H be the term in the
+//! header of that transaction's answer. T is established before the lease is requested: T ≤ G. No
+//! leader of a term before G has the lease: G ≤ X. The transaction is sent after the answer of X's
+//! leader. No entry of an earlier term gets into the log after X's leader was elected: X ≤ C. The
+//! answering member has applied the transaction's entry, and names the term of the last entry that
+//! it has applied: C ≤ H. If H = T, all are T. So any leader of a later term was elected after the
+//! transaction's entry, and thus after the send from which E is measured. A read would prove less:
+//! after a snapshot, H of a member may be below the term in which the member serves the read. The
+//! transaction deletes a key only if the key does not exist. So it changes nothing, makes no
+//! revision, and needs no room. etcd puts it into the log because it might write. (C ≤ H fails for
+//! an instant, in which a member has answered an entry but has not set its term yet. This case is
+//! left open: see `docs/decisions/etcd-as-it-is.md`.)
 //!
 //! The proof: E of a lease comes from its grant, and from renewals that the leader of its own term
 //! answered. Leaders of earlier terms never had the lease. The leader of its term revokes it only

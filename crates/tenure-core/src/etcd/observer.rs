@@ -178,7 +178,7 @@ impl Observer {
         let news = changes.iter().filter(|change| is_news(change) && concerns(change));
         for change in news {
             match (change, &mut self.leader) {
-                // Only the value has changed.
+                // The key is the same; its value or its lease has changed.
                 (Change::Put(kv), Some(leader)) if kv.created == leader.created => {
                     *leader = kv.clone();
                 }
@@ -231,8 +231,8 @@ impl Observer {
             key::foreign(namespace, &self.election, key, Some(lease.is_some()))
         });
         let view = match (&self.leader, &foreign) {
-            // Another program's leader may go on leading after its key has lost its lease, because
-            // that program does not notice; or the program names its key in another way.
+            // Another program's leader may not notice that its key has lost its lease, and goes on
+            // leading. Or the program names its key in another way.
             (_, Some(foreign)) if foreign.may_lead() => self.unknown(context),
             (None, _) | (_, Some(_)) => View::Vacant,
             (Some(KeyValue { key, value, created, .. }), None) => {

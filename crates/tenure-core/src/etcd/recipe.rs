@@ -27,8 +27,8 @@ use super::words::{Effect, emit};
 use crate::event::{End, Loss};
 use crate::name::Value;
 
-/// The shortest interval between a waiting candidate's queries without a departure: a watch from a
-/// revision that a restored store has not reached yet is silent (ruling 7, E6).
+/// The shortest interval between a waiting candidate's queries while no key is deleted. A watch
+/// that begins above the revision of a restored store is silent (ruling 7, E6).
 const LOOK_AGAIN: Duration = Duration::from_secs(10);
 
 // # Leases
@@ -73,7 +73,7 @@ impl Session {
     }
 
     /// Reads a key, so that the answer shows the term of etcd's leader. The first header proves
-    /// nothing, because etcd fills it after the read; a second header of the same member does.
+    /// nothing, because etcd fills it after the read. A second header from that member proves it.
     fn establish(&mut self, context: &mut Context<'_>) {
         let Some((_, key)) = &self.probe else { return };
         let read = Act::read(key.clone());
@@ -277,7 +277,7 @@ impl Candidate {
 
     /// Returns the query of ruling 2 (E1), one linearizable transaction: whether the candidate's
     /// key exists and is the first, and which key is just before it. Values of other keys may be
-    /// too large, so the query leaves them out; etcd 3.7 then leaves leases out, too, and the
+    /// too large, so the query leaves them out. etcd 3.7 then leaves leases out, too, so the
     /// transaction compares the lease. Each branch reads a key: a transaction without operations is
     /// not linearizable.
     pub(super) fn first(&self, revision: Revision, context: &CandidateContext<'_>) -> Txn {
@@ -321,8 +321,8 @@ impl Candidate {
         self.look_later(context);
     }
 
-    /// Waits on: the key before this candidate's key is unchanged. No key can come between the two,
-    /// as new keys are behind.
+    /// Waits on: the key before this candidate's key is unchanged. New keys go to the end of the
+    /// queue, so no key can come between the two.
     pub(super) fn wait_on(&mut self, header: Header, context: &mut CandidateContext<'_>) {
         if let Some((before, _)) = self.before.clone().filter(|_| self.watch.is_none()) {
             // The end of the watch was reported as an obstacle: report the awaited key again.
@@ -364,8 +364,8 @@ impl Candidate {
 
 // # The leader
 //
-// "The participant whose key-value pair has the *lowest* creation revision is the leader." It
-// leads until E of the lease that its key is on (ruling 2, E1).
+// "The participant whose key-value pair has the *lowest* creation revision is the leader." The
+// leader leads until E of the lease that its key is on (ruling 2, E1).
 impl Candidate {
     /// Leads with the first key, if the lease that carries it is proven.
     pub(super) fn win(&mut self, header: Header, context: &mut CandidateContext<'_>) {
@@ -399,8 +399,8 @@ impl Candidate {
 // "Leases […] need to be refreshed or they expire." E is measured from the send of a keep-alive
 // (ruling 3, E2), once an entry of the log has found a key of this process unchanged, in the same
 // term (ruling 4, E3). `Lease::run_due` sends the keep-alive, a third of the TTL after the previous
-// keep-alive, and `Session::on_alive` handles the answer. An answer that the lease is gone ends it
-// at once.
+// keep-alive, and `Session::on_alive` handles the answer. An answer that the lease is gone ends the
+// lease at once.
 impl Session {
     /// Confirms the keep-alive by these keys: a member that is cut off or stuck answers
     /// keep-alives, too (ruling 4, E3).
@@ -424,7 +424,7 @@ impl Session {
         self.keep_bare(alive);
     }
 
-    /// Confirms the last keep-alive by a key that exists only now.
+    /// Confirms the last keep-alive late, after a key was made on the lease or moved to it.
     pub(super) fn confirm_late(&mut self, own: Vec<OwnKey>, context: &mut Context<'_>) {
         let SessionPhase::Open(Lease { renewal, .. }) = &self.phase else { return };
         if let Renewal::Idle { bare: Some(alive), .. } = *renewal {
@@ -482,8 +482,8 @@ impl Session {
 // # Losses
 //
 // "When the lease expires the key-values are automatically deleted." Nothing revives a lease after
-// E (ruling 3, E2): `Etcd::expire`, in `node/input.rs`, ends it before any other input is handled.
-// Up to E a leader goes on, and its session tries again.
+// E (ruling 3, E2): `Etcd::expire`, in `node/input.rs`, ends the lease before any other input is
+// handled. Up to E a leader goes on, and its session tries again.
 impl Candidate {
     /// Handles the end of the lease, and so of all keys on it.
     pub(super) fn on_lease_lost(&mut self, lost: Lost, context: &mut CandidateContext<'_>) {
@@ -510,8 +510,8 @@ impl Candidate {
         self.left(context);
     }
 
-    /// Handles the loss of the candidate's key, or another key of its name. Lease and all other
-    /// elections stay (ruling 10, E9).
+    /// Handles the loss of the candidate's key: the key is gone, or another key has its name. The
+    /// lease and all other elections stay (ruling 10, E9).
     pub(super) fn on_key_lost(&mut self, context: &mut CandidateContext<'_>) {
         match self.phase {
             Phase::Leading { .. } => {

@@ -2,7 +2,7 @@
 
 use crate::time::{Deadline, Time};
 
-/// The action at a deadline: first actions on leases, then actions on one election.
+/// The action at a deadline. Actions on leases are listed first, then actions on one election.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Timer {
     /// The session reads to see the term, or requests a lease.

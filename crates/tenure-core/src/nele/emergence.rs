@@ -304,7 +304,8 @@ impl Slot {
 // # Claims
 //
 // The text has no claims. In `at_most_one` the log decides, and the group only nominates (ruling
-// 1): an owner claims the partition, and a later claim of another process of the group voids it.
+// 1): an owner claims the partition, and a later claim of another process of the group voids the
+// owner's claim.
 impl Slot {
     fn bid(&mut self, context: &mut Context<'_>) {
         if !context.by_claims() {
@@ -336,8 +337,8 @@ impl Slot {
     }
 
     /// Returns the reading through which this process would read its claim back, if the process
-    /// should claim now: the partition is assigned, is read from a known end, and has a role that
-    /// is not won (N5).
+    /// should claim now. The partition must be assigned, be read from a known end, and have a role
+    /// that is not won (N5).
     fn wants(&self, context: &Context<'_>) -> Option<Reading> {
         self.assigned?;
         let reads = self.reads.as_ref().filter(|reads| reads.is_open())?;
@@ -544,7 +545,7 @@ impl Slot {
         let Hold { until, fence } = hold;
         let Some(campaign) = self.campaigns.get_mut(&role) else { return };
         // The leadership is settled with a lease of T less two beats. The first lease may be
-        // shorter, as its record may be old.
+        // shorter: it may rest on an old record.
         let beats = context.config.publish_interval.saturating_mul(2);
         let full = Some(context.now.after(context.config.takeover.saturating_sub(beats)));
         campaign.phase = Phase::Leading { until, fence, full };
@@ -588,7 +589,7 @@ impl Nele {
         self.release(out);
     }
 
-    /// Reports ended leaderships as known to others.
+    /// Reports that others know of the ended leaderships.
     fn release(&mut self, out: &mut Out) {
         for role in core::mem::take(&mut self.releases) {
             emit(Some(&self.config.election_of(role)), Event::Released, out);

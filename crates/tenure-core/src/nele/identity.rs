@@ -18,11 +18,11 @@ pub struct Process {
     pub incarnation: u128,
 }
 
-/// R_j of the text, by its j. Role j is the election `NAME/j`.
+/// A role, by its number j: R_j of the text. Role j is the election `NAME/j`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Role(pub u32);
 
-/// M_k of the text, by its k: a partition of the topic.
+/// A partition of the topic, by its number k: M_k of the text.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Partition(pub u32);
 
@@ -41,8 +41,8 @@ impl RebalanceId {
     pub const NONE: Self = Self(0);
 }
 
-/// An uninterrupted reading of a partition, from its end on: the assignment, and the attempt of
-/// this process. The core counts attempts upwards.
+/// The name of an uninterrupted reading of a partition, from its end on: the assignment, and the
+/// number of the attempt. The core counts attempts upwards.
 ///
 /// A record belongs to the reading that delivered it, and to no later reading (ruling 2).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
@@ -58,7 +58,7 @@ pub struct Reading {
 pub struct EntryNumber(pub u64);
 
 impl Role {
-    /// The partition that decides on this role: `j mod M`, so that each role has one, whatever M
+    /// The partition that decides on this role: `j mod M`. So each role has a partition, whatever M
     /// is. `partitions` is not zero in settings that were checked.
     #[must_use]
     pub const fn partition(self, partitions: u32) -> Partition {

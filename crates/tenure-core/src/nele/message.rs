@@ -49,7 +49,8 @@ pub enum Request {
     },
     /// End this reading outside the group.
     Stop(Reading),
-    /// Write a record: the entry in its headers, neither key nor value, the partition given.
+    /// Write a record to these partitions. The record has the entry in its headers, and neither key
+    /// nor value.
     Publish { to: Target, entry: Entry },
 }
 
@@ -102,7 +103,8 @@ pub enum Report {
         outcome: Result<u64, Arc<str>>,
     },
     /// The client can no longer be a member of this topic's group, and waiting does not help.
-    /// Another client with the same static id has fenced it off, or it has lost its authorization.
+    /// Another client with the same static id has fenced this client off, or this client has lost
+    /// its authorization.
     Fatal {
         why: Cause,
     },

@@ -12,10 +12,10 @@
 //! [below](#rulings). The ledger is an interface, which Apache Kafka can serve. The words offset,
 //! leader epoch and rebalance are Kafka's.
 //!
-//! Letters: M is the number of [partitions](Config::partitions), T the setting
-//! [`takeover`](Config::takeover), S the [session timeout](Config::session_timeout), R the
-//! [poll interval](Config::max_poll_interval), G the [grace period](Config::grace_period) after a
-//! claim, ρ the [drift](Config::drift). V is the time of the last record of a partition.
+//! M is the number of [partitions](Config::partitions), T the setting
+//! [`takeover`](Config::takeover), S the [session timeout](Config::session_timeout), R the [poll
+//! interval](Config::max_poll_interval), G the [grace period](Config::grace_period) after a claim,
+//! ρ the [drift](Config::drift). V is the time of the last record of a partition.
 //!
 //! # What is not guaranteed
 //!
@@ -51,9 +51,9 @@
 //! - **(c)** `at_least_one`: a role keeps a leader while its partition moves away from a process
 //!   that lives, and reads the partition to the end.
 //! - **(d)** `at_least_one`: a process leads no longer than T after it has heard of its loss.
-//! - **(e)** Even if records are lost, late or repeated: no process leads beyond T after the last
-//!   news of its partition by its own clock, whether or not its driver polls. Memory stays within
-//!   [`Limits`].
+//! - **(e)** Even if records are lost, late or repeated, no process leads longer than T, by its own
+//!   clock, after the last news of its partition. This holds even if its driver does not poll.
+//!   Memory stays within [`Limits`].
 //!
 //! # Model
 //!
@@ -89,11 +89,12 @@
 //!    nothing. Callbacks never wait for an application.
 //! 4. [`Request::Read`]: look up the end of the partition, *after* the request, go there, and
 //!    report the [`Position`](Report::Position). Hand on the records from there as
-//!    [`Records`](Report::Records) with that [`Reading`], in order, each once: none of this reading
-//!    before the position, and none of an earlier reading after it. Drop the request if the
-//!    assignment is over. Report an interrupted reading as [`Broken`](Report::Broken), and never
-//!    reset it to another offset. Records that consumers do not see, such as control records, look
-//!    like missing ones: do not write to the topic in transactions.
+//!    [`Records`](Report::Records) with that [`Reading`], in order, each once. Hand on no record of
+//!    this reading before the position, and no record of an earlier reading after the position.
+//!    Drop the request if the assignment is over. Report an interrupted reading as
+//!    [`Broken`](Report::Broken), and never reset it to another offset. Records that consumers do
+//!    not see, such as control records, look like missing ones: do not write to the topic in
+//!    transactions.
 //! 5. A reading without a rebalance ([`RebalanceId::NONE`]) is for observers: read the partition
 //!    with a consumer outside the group. The next such reading replaces it, and [`Request::Stop`]
 //!    ends it.
@@ -183,30 +184,31 @@
 //!    partition is assigned to it, its claim is not void, now < evidence sent + T, and now ≥ claim
 //!    read back + G. Evidence is a record of this incarnation, read back after its claim; its T
 //!    begins when the record was *sent*. A claim of another process of the group voids the owner's
-//!    claim; so does anything that may hide such a claim: a missing offset, a broken reading, an
-//!    unreadable record of this protocol. A process has at most one claim under way, and makes the
-//!    next after a random pause of one to two publish intervals. Each assignment needs a new claim.
+//!    claim. A missing offset, a broken reading, or an unreadable record of this protocol may hide
+//!    such a claim, and also voids the owner's claim. A process has at most one claim under way,
+//!    and makes the next after a random pause of one to two publish intervals. Each assignment
+//!    needs a new claim.
 //! 2. Records that were read under an earlier assignment are dropped. No process waits for a lost
 //!    partition; a revoked partition is given back in the step in which its leaderships end.
 //! 3. Reading begins at the end that was found after the assignment. A claim is made only then: an
 //!    earlier claim would never be read back. Records before that end refresh nothing.
-//! 4. Leading is computed from the clock at every question.
+//! 4. Whether a process leads is computed from the clock at every question.
 //! 5. M is part of the group's id, and so is the election. A process that sees another M, at the
 //!    topic or in a record of its election and group, ends all leaderships for good.
 //! 6. The driver checks the topic ([`Config::retention`]).
 //! 7. The driver checks the session timeout against the limits of the broker.
 //! 8. An assignment adds partitions, and a revocation takes only those that it names: an owner that
-//!    keeps a partition is not disturbed. The driver sets the assignment strategy for that. By
-//!    request the strategy is eager: a join then revokes all partitions of all members. In
-//!    `at_most_one` each of these partitions then needs a new claim, and G passes.
+//!    keeps a partition is not disturbed. The driver sets the assignment strategy for that. On
+//!    request the driver uses an eager strategy: a join then revokes all partitions of all members.
+//!    In `at_most_one` each of these partitions then needs a new claim, and G passes.
 //! 9. A claim belongs to an election and a group. A record of any group refreshes V. Leaders of two
 //!    groups on one host are reported.
 //! 10. Guarantee (b) defines the fence. Without an epoch, or if a number is too large, no role is
 //!     won. Another topic ends all leaderships for good. A fence is used once: after a leadership
 //!     that ran out, or was resigned, a process needs a new claim.
 //! 11. A process asks once to leave, and waits a bounded time. In `at_most_one` all leaderships end
-//!     before the group is left; in `at_least_one` the group is left first, and the process leads
-//!     on if the request says so.
+//!     before the process leaves the group. In `at_least_one` the process leaves the group first,
+//!     and leads on if the request says so.
 //!
 //! ## Why there is at most one
 //!
@@ -218,7 +220,7 @@
 //! after b. The proof uses neither S, nor the assignments that N and O know of, nor any clock but
 //! theirs.
 //!
-//! Fences: let c < c' be claims of N and N' with leaderships. N's evidence lies below c', or N's
+//! Fences: let N and N' win leaderships by the claims c < c'. N's evidence lies below c', or N's
 //! claim is void. N took office within T of its evidence, and by the same sum N' took office later.
 //! So offices are taken in the order of claims, and in that order epochs do not fall, nor offsets
 //! within an epoch. If a truncation lost c, N' may have claimed before the truncation. Then N'
@@ -262,17 +264,17 @@
 //!   2ρ²·x.
 //! - *A leadership that was resigned ends at once*, in `at_least_one`, too: its work has ended.
 //!   Only [`Extra::Leave`] keeps the process leading.
-//! - *A role that is resigned alone* ends, and its partition stays: the command `tenure` refuses
-//!   that to an operator, and a dropped handle cannot be refused.
-//! - *A new claim for a new fence only* needs no further G in the same leader epoch: no other
+//! - *A role that is resigned alone* ends, and its partition stays. The command `tenure` therefore
+//!   refuses such a resignation to an operator, but a dropped handle cannot be refused.
+//! - *A new claim for a new fence only* needs no further G in the same leader epoch. No other
 //!   process has claimed since the first claim, and G is measured from that claim. Such a claim
 //!   follows, in `at_most_one`, a leadership that was resigned or ran out while its claim was not
 //!   void.
 //!
 //! # Invariants
 //!
-//! - **N1** A handle's claim never ends later than T after its news: a record that was read now, or
-//!   the send of the process's record that was read back.
+//! - **N1** A handle's claim never ends later than T after its news. The time of news is the time
+//!   at which a record was read, or the send time of the process's record that was read back.
 //! - **N2** In `at_most_one` a handle's claim is raised only with a fence, and only from G after
 //!   the claim to the partition was read back. The handle's claim is lowered in the step that voids
 //!   the claim to the partition.
@@ -285,12 +287,12 @@
 //!
 //! # What a scenario must offer
 //!
-//! A log for each partition with leader epochs, readers at positions of their own, and appends that
-//! come late or not at all, acknowledged or not; a coordinator with memberships, sessions that
-//! begin anew when it fails over, rebalances that revoke from one member and assign to the next,
-//! losses that a member hears of late or never, members whose answers lie unread; brokers that come
-//! back; processes that stop and go on; an application that campaigns for several roles, and again
-//! after each loss.
+//! Each partition has a log with leader epochs, and readers at positions of their own. Appends come
+//! late or not at all, acknowledged or not. The coordinator has memberships, and sessions that
+//! begin anew when it fails over. Its rebalances revoke from one member and assign to the next. A
+//! member hears of a loss late or never, and the coordinator may not read a member's answers.
+//! Brokers come back. Processes stop and go on. An application campaigns for several roles, and
+//! again after each loss.
 
 mod command;
 mod config;

@@ -37,7 +37,7 @@ struct Crowd {
     until: Time,
     /// The longest time that a claimant in the crowd may lead after its last record was read.
     longest: Duration,
-    /// The latest end of leaderships in the crowd without claims.
+    /// The latest end of leaderships of processes in the crowd that make no claims.
     claimless: Time,
 }
 
@@ -54,11 +54,11 @@ struct Member {
     leads_for: Duration,
     /// Whether the process counts as gone, because it was silent for too long.
     silent: bool,
-    /// The number of records of this process that were read, up to a few.
+    /// The number of records of this process that were read, at most 255.
     records: u8,
 }
 
-/// A leader by its own entry, for a table of all roles.
+/// A leader, as its own entry describes it, for a table of all roles.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Seen {
     pub role: Role,
@@ -139,8 +139,8 @@ impl Peers {
         Ok(same && records == SURELY_THERE)
     }
 
-    /// Takes in the terms of another process of this election and group. Returns whether they
-    /// differ from those of this process for the first time.
+    /// Takes in the terms of another process of this election and group. Returns whether the terms
+    /// differ from this process's terms for the first time.
     pub(super) fn hear_terms(&mut self, entry: &Entry, now: Time, config: &Checked) -> bool {
         let Entry { sender, terms, .. } = entry;
         if *terms == config.terms() {
@@ -167,8 +167,8 @@ impl Peers {
     }
 
     /// Returns how long a process that claimed at `since` must wait for members with other terms. A
-    /// member with claims may lead for its own T after `since`. A member without claims may lead
-    /// for its own T after its last record.
+    /// member that makes claims may lead for its own T after `since`. A member that makes no claims
+    /// may lead for its own T after its last record.
     pub(super) fn grace(&self, since: Time, config: &Checked) -> Duration {
         let spans = self.unlike.values().map(|(until, terms)| match terms.mode {
             Mode::AtMostOne => terms.leads_for(config),
@@ -178,7 +178,8 @@ impl Peers {
         spans.max().unwrap_or_default().max(crowd)
     }
 
-    /// Returns a process of the group without claims. Claimants wait as long as its records come.
+    /// Returns a process of the group that makes no claims. Claimants wait as long as its records
+    /// come.
     pub(super) fn without_claims(&self) -> Option<(&Process, &Terms)> {
         let mut unlike = self.unlike.iter().map(|(who, (_, terms))| (who, terms));
         unlike.find(|(_, terms)| terms.mode == Mode::AtLeastOne)

@@ -95,7 +95,7 @@ impl Foundation {
     }
 }
 
-/// The set of first voters by the settings.
+/// The first voters, according to the settings.
 pub(super) fn first_voters(config: &Config) -> Option<FirstVoters> {
     match &config.founding {
         Founding::List(listed) => {

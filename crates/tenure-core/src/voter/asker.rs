@@ -38,7 +38,7 @@ pub struct AskerConfig {
     pub every: Duration,
     /// The longest wait for an answer, shorter than `every`.
     pub within: Duration,
-    /// ρ.
+    /// Clock drift, ρ.
     pub drift: Drift,
 }
 
@@ -232,7 +232,7 @@ impl Asker {
             Some(view) if self.is_majority() || self.open.is_empty() => view,
             _ if self.open.is_empty() && self.is_vacant() => View::Vacant,
             _ if self.open.is_empty() => View::Unknown { since },
-            // A leader whose lease is over.
+            // The lease of the reported leader is over.
             _ if self.is_majority() && matches!(shown, Some(View::Leader(_))) => {
                 View::Unknown { since }
             }

@@ -36,7 +36,7 @@ pub(super) struct Cast {
 pub(super) struct Round {
     pub(super) ballot: Ballot,
     pub(super) electorate: Electorate,
-    /// The time before this voter's vote was sent.
+    /// A time just before this voter's vote was sent.
     pub(super) cast: Time,
     /// The time at which this voter counts the votes, even if some are missing.
     counts: Time,

@@ -43,7 +43,7 @@ pub enum OwnEvent {
     /// Another voter or an operator has asked this leader for another draw: the leader no longer
     /// renews, and leads to the end of its lease.
     GivesWay,
-    /// A leader asks for another lease than this voter's settings give.
+    /// A leader asks for a lease of another length than this voter's settings give.
     OtherTimes {
         leader: NodeName,
         theirs: Duration,

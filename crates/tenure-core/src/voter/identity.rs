@@ -26,7 +26,7 @@ pub struct Participant {
     pub incarnation: u128,
 }
 
-/// A draw, ordered by counter, initiator and attempt.
+/// A ballot of the voters. Ballots are ordered by counter, then by initiator, then by attempt.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Ballot {
     /// The election counter, from one to [`Ballot::COUNTER_MAX`]: the fence of the winner.
@@ -93,7 +93,7 @@ impl Leadership {
 impl VoterUrl {
     pub const BYTES_MAX: usize = 256;
 
-    /// Checks the form of a URL: no more than a core needs.
+    /// Checks the form of a URL, but only as far as a core needs.
     pub fn new(text: &str) -> Result<Self, UrlError> {
         let host = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"));
         let plain = !text.chars().any(|c| c.is_control() || c.is_whitespace());

@@ -47,7 +47,8 @@ pub fn parse_hex(text: &str) -> Option<u128> {
     u128::from_str_radix(text, 16).ok().filter(|_| digits)
 }
 
-/// A span in nanoseconds, rounded down, so that no reader takes a promise for a longer one.
+/// A span in nanoseconds. Rounded down, so that no reader counts on a longer promise than was
+/// given.
 pub(super) mod nanos {
     use core::time::Duration;
 

@@ -77,7 +77,7 @@ impl KnownVoters {
     /// answers was found.
     ///
     /// Several voters may share an address that is no voter's URL, and each request may reach
-    /// another of these voters: such a seed stays open until this voter is `settled`. This voter's
+    /// another of these voters. Such a seed stays open until this voter is `settled`. This voter's
     /// own URL stays open while this voter knows no other voter: by mistake another voter may have
     /// the same URL. The result says whether a voter has answered at the seed.
     pub(super) fn open_seeds(
@@ -124,8 +124,8 @@ impl KnownVoters {
         Meeting::Known
     }
 
-    /// Restores a run that counted as ended and has answered: the run after it was an echo, or is
-    /// another pod.
+    /// Restores a run that counted as ended and has answered. The run that replaced it was known
+    /// only from a late message, or belongs to another pod.
     pub(super) fn take_back(&mut self, header: &Header, now: Time) {
         let run = header.sender.incarnation;
         let Some(known) = self.voters.get_mut(&header.sender.id) else { return };
@@ -165,7 +165,7 @@ impl KnownVoters {
     }
 
     /// Drops a voter that does not answer, if another voter has recently not reached it either.
-    /// Returns whether it was dropped.
+    /// Returns whether the voter was dropped.
     pub(super) fn drop_if_lost(
         &mut self,
         id: &NodeName,

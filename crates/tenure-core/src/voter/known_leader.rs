@@ -15,7 +15,8 @@ pub(super) struct Watch {
     pub(super) observed: Option<Observation>,
     /// In mode `available`: the time by which this voter would have heard of a leader.
     informed_at: Time,
-    /// The last leader with another lease than this voter's, and that lease.
+    /// The last leader that asked for a lease of another length than this voter would, and that
+    /// length.
     other_times: Option<(NodeName, Duration)>,
 }
 
@@ -78,8 +79,8 @@ impl Watch {
         self.followed.take_if(|followed| followed.leadership == *leadership).is_some()
     }
 
-    /// The end of the time for which the followed leader counts, if it counts now: the later of
-    /// this voter's promise to it and the longest silence.
+    /// The time until which the followed leader counts, if it counts now. This is the end of this
+    /// voter's promise to that leader, or the end of the longest silence, whichever is later.
     pub(super) fn follows_until(
         &self,
         promise: &Promise,
@@ -106,8 +107,8 @@ impl Watch {
         self.followed.as_ref().map(|followed| followed.heard)
     }
 
-    /// Notes a leader that asks for another lease than this voter would. Returns whether that is
-    /// new.
+    /// Notes a leader that asks for a lease of another length than this voter would. Returns
+    /// whether that is new.
     pub(super) fn note_other_times(&mut self, leader: &NodeName, theirs: Duration) -> bool {
         let times = Some((leader.clone(), theirs));
         let is_news = self.other_times != times;

@@ -16,13 +16,13 @@ use super::identity::{Identity, Leadership};
 pub struct Memory {
     /// The identity of the voter, drawn with its state directory.
     pub identity: Identity,
-    /// The longest promise that this voter could ever have given. After a restart it promises
-    /// nothing for this time.
+    /// The longest promise that this voter could ever have given. After a restart the voter
+    /// promises nothing for this time.
     pub lease_max: Duration,
     /// The leadership with the highest counter that this voter has endorsed or acknowledged.
     pub endorsed: Option<Leadership>,
     /// The electorate. Before the founding: the set of voters that this voter has accepted. After
-    /// the founding: an electorate of a network that a member of this set has founded.
+    /// the founding: the electorate of the founded network, with all changes that this voter knows.
     pub electorate: Option<Electorate>,
     /// Whether all members of the accepted set have accepted it.
     pub founded: bool,

@@ -16,14 +16,15 @@
 //! # What is not guaranteed
 //!
 //! - **No overlap in `available`.** Each region that can reach its own voters has a leader, without
-//!   end and without a fence: two regions that cannot reach each other have two leaders. Use this
+//!   end and without a fence. Two regions that cannot reach each other have two leaders. Use this
 //!   mode only for work that may be done twice.
-//! - **Safety against voters that lie.** A forged acknowledgement is a second leader. Requests and
-//!   answers are authenticated (V11); each holder of the key, or of a certificate, takes part.
+//! - **Safety against voters that lie.** A forged acknowledgement can make a second leader.
+//!   Requests and answers are authenticated (V11); each holder of the key, or of a certificate,
+//!   takes part.
 //! - **Safety when state directories are lost or copied.** A voter whose directory is lost has
 //!   another identity and no vote. If all directories are lost the network is founded anew,
 //!   counters begin at one, and recipients that keep the highest fence refuse the new leaders. Two
-//!   processes on copies of one directory are two votes for one.
+//!   processes on copies of one directory have two votes instead of one.
 //! - **One leader while a clock drifts by more than ρ.**
 //! - **A leader without a majority.** In `majority` neither half of an even split has a leader.
 //! - **A fair draw against a slow region.** A number that arrives after the cast timeout is not
@@ -104,7 +105,7 @@
 //! | t | 300 ms | an answer; a region that hangs delays no other |
 //! | t/2 | 150 ms | wait for a suspect's answer on behalf of another voter |
 //! | L = ⌈(m + 1)·H·(1 + ρ)/(1 − ρ)⌉ | 4.008 s | a promise, of which (m + 1)·H counts with the worst clocks |
-//! | E − (rest of the lease) | | the leader stops: its lease is over |
+//! | E | | the leader stops: its lease is over |
 //! | cast timeout | 600 ms | two one-way trips, and a slow region |
 //! | result timeout | 600 ms | the end of a ballot without a leader |
 //! | spread | 500 ms | voters do not start together |
@@ -115,14 +116,14 @@
 //!
 //! # Rulings
 //!
-//! - **V1. Two lists.** `knownVoters` is for discovery and display. The [`Electorate`] decides, a
-//!   durable document of ids and identities; N is its size, and q = ⌊N/2⌋ + 1 of its members are a
-//!   quorum.
-//! - **V2. Founding.** A voter accepts one set of N identities, ever, durably: the voters of its
-//!   list, or the N voters that it knows. The network is founded when all N have accepted the same
-//!   set. Each header has the [`Fingerprint`] of the set; both voters refuse and report a mismatch.
-//!   When a member of the set has founded another network, the set can never be founded, and no
-//!   longer binds its voters.
+//! - **V1. Two lists.** `knownVoters` is for discovery and display. The [`Electorate`], a durable
+//!   document of ids and identities, decides elections; N is its size, and q = ⌊N/2⌋ + 1 of its
+//!   members are a quorum.
+//! - **V2. Founding.** A voter accepts a set of N identities only once, and durably: the voters of
+//!   its list, or the N voters that it knows. The network is founded when all N have accepted the
+//!   same set. Each header has the [`Fingerprint`] of the set; both voters refuse and report a
+//!   mismatch. When a member of the set has founded another network, the set can never be founded,
+//!   and no longer binds its voters.
 //! - **V3. Casting.** A voter casts once in a ballot, joins ballots in increasing order, and never
 //!   joins again a ballot that it has left. A cast promises nothing. In mode `available` a voter
 //!   may refuse a number because it draws in another ballot. The sender then waits for that voter's
@@ -132,33 +133,35 @@
 //!   and no running promise; the counter must be above `endorsed`, and the electorate not below the
 //!   voter's. The endorsement is durable before the result leaves, and happens once for each
 //!   counter. A tie endorses no voter.
-//! - **V5. Certificate.** The winner holds results of ≥ q members that name its run and its ballot,
-//!   while E is ahead, and has joined no higher ballot. Voters report sets of votes that differ,
-//!   and report two results of one voter as an equivocation.
+//! - **V5. Certificate.** While E is ahead, the winner needs results of ≥ q members that name its
+//!   run and its ballot. The winner must have joined no higher ballot. Voters report sets of votes
+//!   that differ, and report two results of one voter as an equivocation.
 //! - **V6. Lease.** Each endorsement and each acknowledgement is a promise: "until C + p I endorse
 //!   and acknowledge no other". C is read after receipt; p = min(asked L, the voter's lease-max).
 //!   The leader counts the promise to s + D(p), where s is read before its request; for an
-//!   endorsement, before its own cast. E is the q-th largest of these times. E moves later only
-//!   while now < E, and ends the lease.
+//!   endorsement, before its own cast. E is the q-th largest of these times. The lease ends at E. E
+//!   moves later only while now < E.
 //! - **V7. Acknowledging.** A voter acknowledges the leadership that it has endorsed, or, while no
 //!   promise runs, a leadership of a higher counter. The voter stores the leadership durably first.
 //! - **V8. Restart, release, giving way.** After a restart a voter casts, endorses and acknowledges
-//!   nothing for its longest promise ever. A release names one leadership exactly, follows the end
-//!   of the work, and is remembered. On `election/start` a leader lets its lease run out and
-//!   releases; then the draw follows. A voter starts a ballot only once ≥ q members are free.
-//! - **V9. Changes.** The leader writes the document anew as (n, 0) when it has won. The leader
-//!   changes the document by one identity, never its own, once ≥ q members have stored the document
-//!   and acknowledged n. The promises of a removed member no longer count. By itself the leader
-//!   adds only a voter that it can spare.
+//!   nothing for its longest promise ever. A release names exactly one leadership, is sent after
+//!   the work has ended, and is remembered by its recipients. On `election/start` a leader lets its
+//!   lease run out and releases; then the draw follows. A voter starts a ballot only once ≥ q
+//!   members are free.
+//! - **V9. Changes.** When a leader with counter n has won, it writes the document anew as version
+//!   (n, 0). The leader changes the document by one identity, never its own, once ≥ q members have
+//!   stored the document and acknowledged n. The promises of a removed member no longer count.
+//!   Without an operator the leader adds a voter only if a quorum would answer even if that voter
+//!   failed again.
 //! - **V10. Two pods of one id.** A message of another identity, or of an ended run, does not
-//!   count, and is a breach. A run that answers has not ended.
+//!   count, and is reported as a breach. A run that answers has not ended.
 //! - **V11. Authentication.** The driver authenticates. A core accepts an answer only from the
 //!   voter that it has asked, and each heartbeat only once. [`Caller`] says whether the sender has
 //!   authenticated.
 //! - **V12. Bounds.** A voter suspects its leader after max(m misses, the end of the promise) +
 //!   spread. The poll alone permits nothing. A voter drops another voter that it cannot reach once
 //!   a third voter cannot reach it either. A voter that cannot write its directory reports the
-//!   failure, is not free, draws no number and tries again every second; this voter still
+//!   failure, is not free, and draws no number. Such a voter tries again every second, and still
 //!   acknowledges the leadership that is written. A voter that no quorum answers draws no number:
 //!   it would lead for one lease without acknowledgements.
 //!
@@ -195,8 +198,8 @@
 //! - *A quorum decides*, and not all known voters (V1), except in mode `available`.
 //! - *A number is optional*: a voter whose application does not campaign endorses others and draws
 //!   none.
-//! - *A winner that gives up reports that* to the voters that have endorsed it, so that a failed
-//!   ballot does not cost a lease; the release names the ballot.
+//! - *A winner that gives up reports that* to the voters that have endorsed it, so that others need
+//!   not wait for a lease after a failed ballot. The release names the ballot.
 //! - *A leader that is asked to let others draw leads to the end of its lease*: its work must have
 //!   ended before others are free, and only the end of the lease proves that.
 //! - More in `docs/decisions/voter.md`, `voter-who-can-lead.md` and `voter-who-is-there.md`.

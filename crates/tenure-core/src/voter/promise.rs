@@ -6,8 +6,8 @@ use alloc::vec::Vec;
 use super::identity::Leadership;
 use crate::time::Time;
 
-/// The number of released leaderships that are remembered. A message about an earlier one would be
-/// far beyond its timeout.
+/// The number of released leaderships that are remembered. A message about an earlier leadership
+/// would come long after its timeout.
 const RELEASED_MAX: usize = 8;
 
 /// The promise of one voter, and its silence after a restart.
@@ -43,15 +43,16 @@ impl Promise {
         self.quarantine.max(lapsed).max(self.cleared).min(now)
     }
 
-    /// Extends the promise to the same leadership, and never shortens it.
+    /// Gives a promise in place of the last one. A promise to the same leadership is never
+    /// shortened.
     pub(super) fn give(&mut self, to: Leadership, until: Time) {
         let before = self.given.take().filter(|(given, _)| given.is_as(&to));
         let until = before.map_or(until, |(_, before)| before.max(until));
         self.given = Some((to, until));
     }
 
-    /// Ends the promise to this leadership, and remembers it as released. Returns whether a promise
-    /// ran.
+    /// Ends the promise to this leadership, and remembers the leadership as released. Returns
+    /// whether a promise ran.
     pub(super) fn release(&mut self, leadership: &Leadership, now: Time) -> bool {
         if !self.released.contains(leadership) {
             self.released.truncate(RELEASED_MAX - 1);

@@ -1,8 +1,8 @@
 //! Durable changes of the memory, and the undoing of a failed write.
 //!
-//! Each input writes at most once, at its first change of the memory, and writes all its changes
-//! there: so every later effect of the input depends on a complete write (R2). After a failed write
-//! a driver carries out no later effect.
+//! Each input writes at most once. The write stands at the input's first change of the memory, and
+//! contains all its changes. So every later effect of the input depends on a complete write (R2).
+//! After a failed write a driver carries out no later effect.
 
 use alloc::vec::Vec;
 use core::time::Duration;

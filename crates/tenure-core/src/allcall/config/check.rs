@@ -7,11 +7,11 @@ use super::error::{ConfigError, TooShort};
 use super::settings::{Callers, Config, Limits, OnConflict};
 use crate::bounds::{self, Bounds};
 
-/// A [`Config`] that [`Config::check`] has let pass.
+/// A [`Config`] that has passed [`Config::check`].
 pub type Checked = bounds::Checked<Config>;
 
 impl Config {
-    /// Checks the settings together. The error names those that conflict, with the numbers.
+    /// Checks the settings together. The error names the conflicting settings and their numbers.
     pub fn check(self) -> Result<Checked, ConfigError> {
         check(&self)?;
         Ok(Checked::new(self))
@@ -49,7 +49,7 @@ fn check(config: &Config) -> Result<(), ConfigError> {
     Ok(())
 }
 
-/// The text names no choice of callers.
+/// A setting whose text names no choice of callers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("callers must be all, or few:K with K from 1 to 65535, such as few:3")]
 pub struct CallersError;

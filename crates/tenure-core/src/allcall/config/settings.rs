@@ -52,23 +52,23 @@ pub struct Config {
     pub drift: Drift,
     /// The behaviour of a leader that hears of a better leader. Default: it yields.
     pub on_conflict: OnConflict,
-    /// Whether a participant waits L + K before it stands again, if it does not lead and did not
-    /// hear itself for a round: it may have missed a claim. Without this wait, a participant that
-    /// was cut off for a moment may lead beside another leader until they hear each other. Default
-    /// true.
+    /// Whether a participant that does not lead waits L + K, before it stands again, if it did not
+    /// hear its own call in a round. Such a participant may have missed a claim. Without this wait,
+    /// a participant that was cut off for a moment may lead beside another leader until they hear
+    /// each other. Default true.
     pub rejoin_wait: bool,
     /// The participants that call. Default: all.
     pub callers: Callers,
-    /// Time before the end of its handle's claim at which a leader's work is asked to stop. Default
-    /// 1 s.
+    /// Time before the end of the claim of a leader's handle at which the leader's work is asked to
+    /// stop. Default 1 s.
     pub grace: Duration,
-    /// Time before the end of its handle's claim at which a leader's work is killed; at most
-    /// `grace`. Default 100 ms.
+    /// Time before the end of the claim of a leader's handle at which the leader's work is killed;
+    /// at most `grace`. Default 100 ms.
     pub kill_margin: Duration,
     pub limits: Limits,
 }
 
-/// The behaviour of a leader that hears a greater claim from its holder.
+/// The behaviour of a leader that hears a greater claim first-hand.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub enum OnConflict {
     /// The leader stops at once: after a partition heals, there are two leaders for at most a
@@ -85,9 +85,9 @@ pub enum Callers {
     /// All participants call, as in the text: N calls and N² deliveries per heartbeat.
     #[default]
     All,
-    /// Callers are the leader, each candidate that is about to stand, and each participant that has
-    /// heard fewer than this number of better callers in the last three heartbeats. If the number
-    /// is two or three, one caller may be lost without a gap.
+    /// The leader calls, and so does each candidate that is about to stand. Another participant
+    /// calls if it has heard fewer than this number of better callers in the last three heartbeats.
+    /// If the number is two or three, one caller may be lost without a gap.
     Few(NonZeroU16),
 }
 
@@ -153,15 +153,15 @@ impl Config {
     }
 
     /// The span of a handle's claim after a grant or a renewal, by a right wall clock: `L − K − H`.
-    /// Without another renewal the leader stops at its end.
+    /// Without another renewal the leader stops at the end of this span.
     #[must_use]
     pub const fn held(&self) -> Duration {
         self.lease.saturating_sub(self.max_clock_skew.saturating_add(self.heartbeat))
     }
 
-    /// The shortest rest of [`held`](Self::held) when the first attempt to renew takes effect. The
-    /// leader renews at the first heartbeat when L/2 or less remains, and hears its claim within
-    /// H/2.
+    /// The shortest time that is left of [`held`](Self::held) when the first attempt to renew takes
+    /// effect. The leader renews at the first heartbeat when L/2 or less remains, and hears its
+    /// claim within H/2.
     #[must_use]
     pub fn usable(&self) -> Duration {
         let renewed =

@@ -23,7 +23,7 @@ pub(in crate::allcall) enum Phase {
     },
     Leading {
         lease: Lease,
-        /// The next lease, until the process has heard its claim to it.
+        /// The next lease, until the process has heard its own claim to that lease.
         renewal: Option<Lease>,
         /// Whether the process has heard of a greater claim in this term, and so does not renew
         /// (ruling 2).

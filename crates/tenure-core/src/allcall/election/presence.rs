@@ -94,8 +94,8 @@ impl Presence {
         self.0.iter().filter(move |(_, seen)| heard(seen)).map(|(who, seen)| (seen.rank, who))
     }
 
-    /// The number of better candidates that called within the last 3 H. With `able` it counts only
-    /// candidates that could lead, or began to call within that time.
+    /// The number of better candidates that called within the last 3 H. With `able`, a candidate
+    /// counts only if it could lead, or began to call within that time.
     pub(in crate::allcall) fn better_callers(&self, able: bool, context: &Context<'_>) -> usize {
         let now = context.boot();
         let span = speaks_for(context.config.heartbeat);

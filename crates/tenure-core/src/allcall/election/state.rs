@@ -224,7 +224,7 @@ impl Election {
     }
 
     /// Whether a reply has to contain the election. If this process's call has named the election
-    /// in this round, a reply repeats the election only to observers, and to participants that
+    /// in this round, a reply repeats the election only for observers, and for participants that
     /// follow another claim.
     pub(in crate::allcall) fn has_news_for(
         &self,

@@ -38,10 +38,10 @@ impl Election {
     /// The leaders: this process, if it leads, then others by their claims, the greatest first. A
     /// candidate that has not heard its own claim is left out.
     ///
-    /// The seat is vacant if a valid round found no leader, after every missed lease is over. The
-    /// leader stays unknown after a void round, and while a candidate that has stood may lead by
-    /// now. The leader also stays unknown while a participant names a leader whose claim is not
-    /// believed: clocks may be wrong, or times may differ.
+    /// The seat is vacant if a valid round found no leader, once every lease that this process may
+    /// have missed is over. The leader stays unknown after a void round, and while a candidate that
+    /// has stood may lead by now. The leader also stays unknown while a participant names a leader
+    /// whose claim is not believed: clocks may be wrong, or times may differ.
     fn view(&self, rounds: bool, since: Time, context: &Context<'_>) -> Option<View> {
         let now = context.boot();
         let own = self.campaign.as_ref().and_then(|campaign| own_view(campaign, context));
@@ -66,10 +66,10 @@ impl Election {
         }
     }
 
-    /// Whether this process would know of a leader that is stopped or cut off. Either this process
-    /// has listened as long as a candidate listens before it stands, or such a candidate has just
-    /// stated that there is no leader. A process with an overdue round was stopped, has unread
-    /// packets, and knows nothing.
+    /// Whether this process would know of a leader that is stopped or cut off. The process would
+    /// know if it has listened as long as a candidate listens before it stands, or if a candidate
+    /// that has listened so long has just stated that there is no leader. A process with an overdue
+    /// round was stopped, has unread packets, and knows nothing.
     fn knows_all(&self, context: &Context<'_>) -> bool {
         let now = context.boot();
         let span = present_for(context.config.heartbeat);
@@ -81,8 +81,8 @@ impl Election {
         vouched || (self.has_listened(context) && self.wait.held_off <= now)
     }
 
-    /// Whether there may be a leader that has no live claim here: a candidate has stood and may
-    /// have heard its claim by now, or a participant states that there is a leader.
+    /// Whether there may be a leader whose claim does not count here. A candidate may have heard
+    /// its own claim by now, or a participant states that there is a leader.
     fn may_be_led(&self, now: Time) -> bool {
         let stood = self.others.claims.live(now).next().is_some();
         stood || self.others.doubts.are_there(now)

@@ -14,9 +14,9 @@ use crate::allcall::wrong_clock::{Clock, Reading};
 use crate::name::ElectionName;
 
 impl Allcall {
-    /// Notes a call or a question of another participant about these elections, each with the
-    /// digest of the claim that the sender follows; a question has none. This process will answer
-    /// for the elections in which it takes part.
+    /// Notes a call or a question of another participant about these elections. A call has, for
+    /// each election, the digest of the claim that the sender follows. This process will answer for
+    /// the elections in which it takes part.
     pub(in crate::allcall) fn owe(
         &mut self,
         answer: Answered,
@@ -70,8 +70,8 @@ impl Allcall {
         }
     }
 
-    /// Ends the round. Returns for each election whether the round was valid: whether the part of
-    /// the call that named the election has come back.
+    /// Ends the round. Returns for each election whether the round was valid. For an election the
+    /// round is valid if the part of the call that named the election has come back.
     pub(in crate::allcall) fn close_round(
         &mut self,
         out: &mut Out,

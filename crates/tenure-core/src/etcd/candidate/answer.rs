@@ -139,9 +139,9 @@ impl Candidate {
     }
 
     /// Makes room for the candidate's key, because a key of another campaign has the same name. If
-    /// the other key is on a lease of another process, that process was handed the same lease, and
-    /// may lead by its key: so the candidate waits. Returns whether the other key must be deleted;
-    /// the caller decides when.
+    /// the other key is on a lease of another process, the same lease was handed to that process,
+    /// which may lead by its key. So the candidate waits. Returns whether the other key must be
+    /// deleted; the caller decides when.
     pub(in crate::etcd) fn make_room(
         &mut self,
         found: &KeyValue,

@@ -44,8 +44,8 @@ impl Candidate {
         }
     }
 
-    /// Counts the claim from the new lease, to which the key was moved: no leader of an earlier
-    /// term knows this lease.
+    /// Bases the claim on the new lease, to which the key was moved: no leader of an earlier term
+    /// knows this lease.
     pub(in crate::etcd) fn moved(&mut self, home: LeaseId, context: &mut CandidateContext<'_>) {
         self.home = Some(home);
         if matches!(self.call, Some((_, Step::Check | Step::Look | Step::Wait))) {

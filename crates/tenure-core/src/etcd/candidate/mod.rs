@@ -42,7 +42,7 @@ pub(super) struct Candidate {
     /// The lease on which etcd may still carry out a create, long after the candidate left (ruling
     /// 5, E4).
     pub(super) late_on: Option<LeaseId>,
-    /// Whether etcd refuses this user the deletion of the key: the key then goes with its lease.
+    /// Whether this user may not delete the key: the key then goes with its lease.
     pub(super) denied: bool,
     /// The highest known revision at the start of the campaign: this campaign's key is above it.
     pub(super) since: Revision,
@@ -142,8 +142,8 @@ impl Candidate {
         self.phase == Phase::Over && self.late_on.is_none()
     }
 
-    /// Whether the candidate needs the lease. A key that this user may not delete is left out: it
-    /// goes only with the lease.
+    /// Whether the candidate needs the lease. A candidate that may not delete its key needs no
+    /// lease: the key goes only with the lease.
     pub(super) fn needs_lease(&self) -> bool {
         self.phase != Phase::Over && !self.denied
     }

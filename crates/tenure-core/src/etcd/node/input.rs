@@ -224,7 +224,7 @@ impl Etcd {
         }
     }
 
-    /// Drops an answer of another cluster than the first one (ruling 8, E7).
+    /// Drops an answer from a cluster other than the first one (ruling 8, E7).
     fn on_other_cluster(&mut self, call: CallId, asker: Asker, out: &mut Out) {
         emit(None, OwnEvent::Ignored(Ignored::OtherCluster), out);
         self.calls.unwatch(call, out);
@@ -261,7 +261,8 @@ impl Etcd {
         }
     }
 
-    /// Retires a lease that no candidate needs; a key that may still appear on it goes with it.
+    /// Retires a lease that no candidate needs. A key that may still appear on the lease goes with
+    /// it.
     fn tidy(&mut self, out: &mut Out) {
         let needed = self.candidates.values().any(Candidate::needs_lease);
         if needed {
@@ -332,14 +333,14 @@ impl Protocol for Etcd {
     }
 }
 
-/// Returns another election that is nested with this one: one name, followed by a slash, begins the
-/// other.
+/// Returns another election that is nested with this one: one name and a slash are a prefix of the
+/// other name.
 fn nested<T>(election: &ElectionName, others: &BTreeMap<ElectionName, T>) -> Option<ElectionName> {
     let name = election.as_str();
     let slashes = name.match_indices('/').map(|(at, _)| &name[..at]);
     let above = slashes.filter_map(|above| ElectionName::new(above).ok());
     let mut above = above.filter(|above| others.contains_key(above));
-    // A name of full length has no election below it.
+    // No election can be below a name of the maximum length.
     let below = ElectionName::new(&(name.to_string() + "/")).ok();
     let next = below.as_ref().and_then(|below| others.range(below..).next());
     let is_below = |next: &&ElectionName| {

@@ -90,8 +90,8 @@ impl Etcd {
         }
     }
 
-    /// Moves keys from leases of earlier terms, leaders' keys first, and gives back leases without
-    /// keys.
+    /// Moves keys from leases of earlier terms, leaders' keys first, and gives back leases that
+    /// carry no keys.
     pub(super) fn shift(&mut self, out: &mut Out) {
         if self.lease().is_none() || !self.session.can_shift(self.now) {
             return;
@@ -154,8 +154,8 @@ impl Etcd {
         Some(PlacedKey { own: OwnKey { election, key, revision }, home: candidate.home()? })
     }
 
-    /// Gives back leases of earlier terms without keys. A create without a certain outcome may
-    /// still make a key there, which goes with the lease.
+    /// Gives back leases of earlier terms that carry no keys. A create without a certain outcome
+    /// may still make a key on such a lease; the key goes with the lease.
     fn leave_old(&mut self, out: &mut Out) {
         let Self { config, draw, session, calls, candidates, now, .. } = self;
         let mut context = Context { now: *now, config, draw: *draw, calls, out };

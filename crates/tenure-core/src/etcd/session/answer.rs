@@ -189,8 +189,8 @@ impl Session {
         let SessionPhase::Open(current) = &self.phase else { return SessionEvent::Nothing };
         let of_old = self.old.iter().filter_map(|old| old.proven);
         let latest = of_old.chain(current.proven).max();
-        // This lease must not end before the claims: a move whose answer was lost may have put the
-        // keys of these claims on this lease.
+        // This lease must not end before the claims end. The answer to a move may have been lost:
+        // the keys of these claims may be on this lease.
         if lease.proven < latest {
             self.retired.give_back(lease.id, lease.ttl, context);
             let id = self.draws.lease_id(context.draw);
@@ -293,8 +293,8 @@ impl Session {
     }
 }
 
-/// Adds the witness to the found keys, as missing: a transaction that finds no witness does not
-/// read it.
+/// Adds the witness to the found keys, as missing. If the witness does not exist, the transaction
+/// has no read of that key.
 fn with_the_witness(reply: Reply, witness: usize) -> Reply {
     match reply {
         Reply::Txn { succeeded: true, mut found } => {

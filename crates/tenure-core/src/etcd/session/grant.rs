@@ -127,8 +127,8 @@ impl Grant {
                 return (GrantOutcome::Wait, event);
             }
             (Reply::LeaseExists, None) => return (GrantOutcome::Anew { is_ours: false }, event),
-            // etcd may have carried out any request without a certain outcome, so the first one
-            // counts.
+            // etcd may have carried out any request without a certain outcome: count the age of the
+            // lease from the first such request.
             (Reply::Refused(refusal), first) => {
                 self.first = first.or((!is_certain(&refusal)).then_some(sent));
                 event = context.refused(doing, refusal);

@@ -25,7 +25,7 @@ pub(in crate::etcd) struct Lease {
     /// E, proven by a grant or by a keep-alive that a read of a key has confirmed. `None` before
     /// the first proof, and while no claim depends on the lease.
     pub(in crate::etcd) proven: Option<Time>,
-    /// E by the last keep-alive, without confirmation: no claim depends on this E.
+    /// E according to the last keep-alive, confirmed or not: no claim depends on this E.
     pub(in crate::etcd) promised: Time,
     pub(in crate::etcd) renewal: Renewal,
 }
@@ -98,7 +98,7 @@ impl Lease {
 }
 
 impl Renewal {
-    /// An answered keep-alive without a confirmation under way.
+    /// An answered keep-alive, for which no transaction was sent yet.
     pub(super) fn answered(alive: Alive) -> Self {
         Self::Confirming { call: CallId::default(), alive, asked: Vec::new(), witness: 0 }
     }

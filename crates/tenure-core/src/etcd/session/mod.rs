@@ -1,7 +1,7 @@
 //! The leases that carry the elections of a process, from request to revocation.
 //!
-//! [`recipe.rs`](super::recipe) says when a session asks for a lease, and how renewals prove it.
-//! Each file uses only files further to the left:
+//! [`recipe.rs`](super::recipe) says when a session asks for a lease, and how renewals prove the
+//! lease. Each file uses only files further to the left:
 //!
 //! ```text
 //! own_keys < outcome, context < lease, grant, retired < move_rounds < mod < moves, answer
@@ -119,8 +119,8 @@ impl Session {
         self.name
     }
 
-    /// Whether the names of keys have the id of a lease that was handed in: an earlier process may
-    /// have made keys of these names.
+    /// Whether the names of keys have the id of a lease that was handed in. An earlier process with
+    /// that lease may have made keys of these names.
     pub(super) const fn is_given(&self) -> bool {
         self.given.is_some()
     }
@@ -170,7 +170,8 @@ impl Session {
         }
     }
 
-    /// Moves the key of this election before the rest of the round, because it leads now.
+    /// Moves the key of this election before the rest of the round, because its candidate leads
+    /// now.
     pub(super) fn moves_first(&mut self, election: &ElectionName) {
         self.shift.move_first(election);
     }

@@ -112,8 +112,8 @@ impl Session {
         SessionEvent::Nothing
     }
 
-    /// Gives back leases of earlier terms without keys, and returns them. If a late create still
-    /// puts a key on such a lease, the key goes with the lease.
+    /// Gives back leases of earlier terms that carry no keys, and returns them. If a late create
+    /// still puts a key on such a lease, the key goes with the lease.
     pub(in crate::etcd) fn leave_old(
         &mut self,
         carries: impl Fn(LeaseId) -> bool,

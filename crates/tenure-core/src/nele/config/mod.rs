@@ -2,9 +2,9 @@
 //!
 //! | must be the same in a group | because |
 //! |---|---|
-//! | `election` | entries of another election lead nothing here |
+//! | `election` | records of another election name no leaders of this one |
 //! | `election`, `group`, `partitions` | they make the group id; a process that counts partitions in another way leads other roles |
-//! | [`Terms`]: `mode` | a process without claims is no rival to a claimant |
+//! | [`Terms`]: `mode` | a process that makes no claims ignores the claims of others |
 //! | `takeover` and `drift`, in `at_most_one` | a claimant waits as long as an earlier leader may go on |
 //! | `fence_base`, in `at_most_one` | a smaller base makes fences below earlier ones |
 //!

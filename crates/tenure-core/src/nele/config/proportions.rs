@@ -17,7 +17,7 @@ pub enum Misfit {
     TooMany { partitions: usize, processes: usize },
 }
 
-/// The fewest partitions for each process that are too many.
+/// More partitions than this for each process are reported as too many.
 const MANY: usize = 10;
 
 impl Config {

@@ -39,12 +39,13 @@ pub struct Config {
     pub all_groups: bool,
     /// This process's name in views and logs, unique in the group.
     pub id: NodeName,
-    /// The machine of the process: two groups on one machine fail together (ruling 9). Default: the
-    /// process's name.
+    /// The machine of the process. Processes of two groups on one machine fail together (ruling 9).
+    /// Default: the process's name.
     pub host: NodeName,
     /// M, the number of partitions of the topic, from 1 to [`Config::PARTITIONS_MAX`]. Partition j
-    /// mod M decides on role j, so M must not change while any process runs. Choose about the
-    /// number of processes, and no more than roles: each process writes M records each interval.
+    /// mod M decides on role j, so M must not change while any process runs. Choose M near the
+    /// number of processes, and no higher than the number of roles: each process writes M records
+    /// in each interval.
     pub partitions: u32,
     pub mode: Mode,
     /// T, the time for which a process leads without news; up to [`Config::TAKEOVER_MAX`].
@@ -52,9 +53,9 @@ pub struct Config {
     /// In `at_least_one` T must exceed [`Config::handover`]; otherwise a role has no leader while
     /// its partition changes hands. A longer T only lengthens the overlap. Default 25 s.
     ///
-    /// In `at_most_one` T must hold three records and a round trip, and a claimant waits for about
-    /// T ([`Config::grace_period`]). A short T is a fast take-over; a long T survives longer
-    /// interruptions. Default 5 s.
+    /// In `at_most_one` T must be long enough for three records and a round trip, and a claimant
+    /// waits for about T ([`Config::grace_period`]). A short T is a fast take-over; a long T
+    /// survives longer interruptions. Default 5 s.
     pub takeover: Duration,
     /// The interval between records to each partition, from [`Config::INTERVAL_MIN`]. Default 500
     /// ms.
@@ -67,7 +68,7 @@ pub struct Config {
     /// reports. Default 1.5 s.
     pub heartbeat_interval: Duration,
     /// R, `max.poll.interval.ms`: the longest time for a member's answer to a rebalance, at least
-    /// S. Default: S; with a longer R a partition may have no owner for longer.
+    /// S. Default: S. With a longer R a partition may stay without an owner for longer.
     pub max_poll_interval: Duration,
     /// `delivery.timeout.ms`: without an acknowledgement within this time a record has failed. In
     /// `at_most_one` at most T/2. Default 1 s.
@@ -86,10 +87,11 @@ pub struct Config {
     /// begin again when the topic is created anew; an operator then raises the base above all
     /// earlier bases and epochs. Base and epoch together stay below 2²⁴. Default 0.
     pub fence_base: u32,
-    /// Time before the end of its lease at which a leader's work is asked to stop. Default 1 s.
+    /// Time before the end of a leader's lease at which the leader's work is asked to stop. Default
+    /// 1 s.
     pub grace: Duration,
-    /// Time before the end of its lease at which a leader's work is killed; at most `grace`.
-    /// Default 100 ms.
+    /// Time before the end of a leader's lease at which the leader's work is killed; at most
+    /// `grace`. Default 100 ms.
     pub kill_margin: Duration,
     pub limits: Limits,
 }

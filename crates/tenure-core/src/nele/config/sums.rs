@@ -41,9 +41,9 @@ impl Config {
     }
 
     /// The longest time, after the failure of an owner, in which no process has read a record of
-    /// its partition (ruling 1). In this time the session ends, the other members answer the
-    /// rebalance, learn of its outcome with their reports, find the end of the partition, and read
-    /// a new record.
+    /// its partition (ruling 1). In this time the session ends, and the other members answer the
+    /// rebalance and learn of its outcome with their reports. Then they find the end of the
+    /// partition, and read a new record.
     #[must_use]
     pub fn handover_parts(&self) -> Sum {
         let sessions = if self.failover { 2 } else { 1 };
@@ -92,7 +92,7 @@ impl Config {
         self.drift.stretch(self.drift.real_at_most(span))
     }
 
-    /// The shortest rest of T when one record was lost and the next one is read.
+    /// The shortest time that is left of T when one record was lost and the next one is read.
     #[must_use]
     pub fn usable(&self) -> Duration {
         let news = [self.publish_interval, self.publish_interval, self.delivery_timeout];
@@ -114,8 +114,8 @@ impl Config {
         beats.saturating_add(self.delivery_timeout).saturating_add(self.fetch_wait)
     }
 
-    /// The longest time, on any clock, that a leader may lead after its last record was read; also
-    /// the longest time that an unknown leader may lead after an observer began to read.
+    /// The longest time, on any clock, that a leader may lead after its last record was read. A
+    /// leader that is not known yet may lead for this time after an observer began to read.
     #[must_use]
     pub fn heard_leads(&self) -> Duration {
         let written = self.takeover.saturating_add(self.delivery_timeout);

@@ -11,7 +11,7 @@ use crate::drift::Drift;
 pub struct Terms {
     pub mode: Mode,
     pub takeover: Duration,
-    /// ρ.
+    /// Clock drift, ρ.
     pub drift: Drift,
     pub fence_base: u32,
 }

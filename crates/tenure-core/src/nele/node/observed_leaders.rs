@@ -266,8 +266,8 @@ impl Nele {
         }
     }
 
-    /// The leaders of a role: this process, if it leads, then others by their own entries. The role
-    /// is vacant if this process has listened for long enough to know every leader.
+    /// The leaders of a role: this process, if it leads, then others, as their own entries describe
+    /// them. The role is vacant if this process has listened for long enough to know every leader.
     fn view(&self, role: Role) -> Option<View> {
         let now = self.now;
         let config = &self.config;

@@ -1,4 +1,4 @@
-//! The observers of a process, and the time after which a silent ledger counts as deaf.
+//! The observers of a process, and the time after which a silent ledger leaves the leaders unknown.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;

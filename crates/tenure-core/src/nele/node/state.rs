@@ -45,7 +45,7 @@ pub struct Nele {
     pub(in crate::nele) changed: bool,
 }
 
-/// Reads and writes of the partitions.
+/// The state of reading and writing the partitions.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(in crate::nele) struct Log {
     pub(in crate::nele) sent: SendTimes,
@@ -85,7 +85,8 @@ impl Nele {
         &self.me
     }
 
-    /// Whether this process is no member of the group, and reads nothing for observers.
+    /// Whether this process is no member of the group, and no departure is under way. Such a
+    /// process may still read for observers.
     #[must_use]
     pub const fn is_out(&self) -> bool {
         self.group.is_out()
@@ -103,14 +104,14 @@ impl Nele {
         own.map(|(partition, _)| *partition)
     }
 
-    /// All leaders of all roles by their own entries, for a table. The table is complete while this
-    /// process observes an election, or reads a partition.
+    /// All leaders of all roles, as their own entries describe them, for a table. The table is
+    /// complete while this process observes an election, or reads a partition.
     pub fn seen(&self) -> impl Iterator<Item = Seen> {
         self.peers.all()
     }
 
-    /// The number of processes of this group that run and stand for a role, as far as this process
-    /// hears them, with itself; `None` while it reads no partition.
+    /// The number of processes of this group, this process included, that run and stand for a role,
+    /// as far as this process hears them. `None` while this process reads no partition.
     #[must_use]
     pub fn processes(&self) -> Option<usize> {
         self.partitions().next()?;

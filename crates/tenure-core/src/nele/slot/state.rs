@@ -142,7 +142,7 @@ impl Slot {
         })
     }
 
-    /// The time at which the partition is read anew because no record comes: every member writes to
+    /// The time at which the partition is read anew because no record comes. Every member writes to
     /// every partition, so the reader may be stuck. In `at_most_one` a campaign notices a stuck
     /// reader sooner, by a claim or evidence that is not read back.
     pub(in crate::nele) fn reads_anew_at(&self, context: &Context<'_>) -> Option<Time> {
@@ -157,7 +157,7 @@ impl Slot {
     /// Makes the next claim after a pause, unless a claim is under way.
     pub(in crate::nele) fn pause(&mut self, context: &Context<'_>) {
         if !matches!(self.claim.bid, Bid::UnderWay { .. }) {
-            // Draw the pause: two processes that both own the partition by their knowledge must not
+            // Draw the pause: two processes that both believe that they own the partition must not
             // claim in step (ruling 1).
             self.claim.bid = Bid::Due(context.spaced(context.config.publish_interval, "claim"));
         }

@@ -34,7 +34,8 @@ impl Slot {
         }
         if self.assigned.is_none() {
             if let Some(why) = context.unwritten.get(&self.partition) {
-                // A process that cannot write may not read either, and the last leader may be gone.
+                // A process that cannot write perhaps cannot read either, and the last leader may
+                // be gone.
                 let obstacles = [self.obstacle("unwritten", why.clone())].into();
                 return Waiting::Connecting { obstacles };
             }
@@ -80,7 +81,7 @@ impl Slot {
     }
 }
 
-/// Prints that another process of the group has a mode without claims.
+/// The reason to wait while another process of the group has a mode without claims.
 fn unlike(who: &Process, terms: &Terms) -> Waiting {
     let why = format!(
         "its mode is {}, and this campaign waits as long as its records come: give all processes \

@@ -69,10 +69,11 @@ pub struct Config {
     pub admission: Admission,
     /// The time for which a dropped voter is searched for. Default 10 min.
     pub forget_after: Duration,
-    /// Time before the end of its lease at which a leader's work is asked to stop. Default 1 s.
+    /// Time before the end of a leader's lease at which the leader's work is asked to stop. Default
+    /// 1 s.
     pub grace: Duration,
-    /// Time before the end of its lease at which a leader's work is killed; at most `grace`.
-    /// Default 100 ms.
+    /// Time before the end of a leader's lease at which the leader's work is killed; at most
+    /// `grace`. Default 100 ms.
     pub kill_margin: Duration,
     /// The maximum number of voters that are known at a time; from 1 to [`Config::VOTERS_MAX`].
     /// Default 128.
@@ -85,8 +86,8 @@ pub enum Mode {
     /// At most one leader at any instant, with a fence.
     #[default]
     Majority,
-    /// At most one leader among voters that can reach each other; no promise while they cannot, and
-    /// no fence.
+    /// At most one leader among voters that can reach each other. Voters that cannot reach each
+    /// other may have several leaders. No fence.
     Available,
 }
 

@@ -43,8 +43,8 @@ pub enum Message {
     Request {
         call: Call,
         caller: Caller,
-        /// The core's wait for an answer. The driver may end the request after this time. Without
-        /// meaning in an incoming request.
+        /// The core's wait for an answer. The driver may end the request after this time. In an
+        /// incoming request this field has no meaning.
         within: Duration,
         ask: Ask,
     },
@@ -312,7 +312,7 @@ pub struct BeatenDto {
     pub promise: Option<AckDto>,
     /// The reason why the sender does not promise.
     pub refused: Option<Refusal>,
-    /// `None` if the answer of an earlier version holds no complete status.
+    /// `None` if a voter of an earlier version has answered without a complete status.
     #[serde(flatten)]
     pub status: Option<Box<StatusDto>>,
 }

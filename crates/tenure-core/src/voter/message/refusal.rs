@@ -23,7 +23,7 @@ pub enum Refusal {
     },
     /// Only members and operators may do this.
     NotAllowed,
-    /// Numbers or lists contradict each other. The text is for people, and does not travel.
+    /// Numbers or lists contradict each other. The text is for people, and is not sent.
     Malformed(#[serde(skip, default = "malformed_elsewhere")] &'static str),
     Full,
     NotFounded,

@@ -127,8 +127,8 @@ impl Voter {
         let theirs = status.electorate.as_ref().filter(|_| founded);
         let ours = self.memory.electorate.as_ref().map(|electorate| electorate.id);
         let later = theirs.filter(|theirs| Some(theirs.id) > ours);
-        // A later electorate may have a leader with promises of other voters: ignore that this
-        // voter is free.
+        // A later electorate may have a leader with promises of other voters: ignore that the
+        // sender is free.
         let free = |span| FreeSpan::told(span, (sent, self.now), self.config.drift);
         let free = status.free.filter(|_| later.is_none()).map(free);
         if let Some(known) = self.known.get_mut(&header.sender.id) {

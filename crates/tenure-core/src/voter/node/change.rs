@@ -52,8 +52,8 @@ impl Voter {
         else {
             return Err(Refusal::NotLeading { leader: self.leader_dto().map(Into::into) });
         };
-        // Quorums of this document and the next one overlap, but quorums of later ones may not
-        // (V9).
+        // Quorums of this document and of the next one overlap; quorums of this document and of
+        // later ones may not (V9).
         if !self.is_stored(electorate) {
             return Err(Refusal::ChangeRuns { electorate: electorate.id });
         }

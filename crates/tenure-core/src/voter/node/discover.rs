@@ -26,12 +26,12 @@ impl Voter {
         self.known.seek(others.map(|listed| listed.url.clone()).chain(urls));
     }
 
-    /// Registers with each seed at which no answering voter is known (S3). This voter ignores an
-    /// answer of its own, and does not ask there again once it knows another voter (S4). Several
-    /// voters may share an address that is neither this voter's URL nor the answering voter's. This
-    /// voter asks at such an address until the network is founded and this voter knows every other
-    /// member; in a network without a founding it always asks. A voter that starts again remembers
-    /// members, and none of their addresses.
+    /// Registers with each seed at which no answering voter is known (S3). If a seed leads to this
+    /// voter itself, this voter ignores the answer, and does not ask there again once it knows
+    /// another voter (S4). Several voters may share an address that is neither this voter's URL nor
+    /// the answering voter's. This voter asks at such an address until the network is founded and
+    /// this voter knows every other member. In a network without a founding it always asks. A voter
+    /// that starts again remembers members, and none of their addresses.
     pub(super) fn register(&mut self, out: &mut Out) {
         let waits = |url: &VoterUrl| {
             self.calls.any(|open| open.to == *url && open.purpose == Purpose::Register)
@@ -43,8 +43,8 @@ impl Voter {
         let seeds: Vec<_> = seeds.map(|(url, is_found)| (url.clone(), is_found)).collect();
         let heartbeat = self.config.heartbeat;
         for (url, is_found) in seeds {
-            // Behind a balancer that takes turns, voters that all asked at each heartbeat would
-            // meet the same voters each time.
+            // A balancer may hand out requests in turn: if all voters asked at each heartbeat, each
+            // would reach the same voters each time.
             if is_found && self.random(heartbeat) < heartbeat / 2 {
                 continue;
             }
@@ -54,7 +54,7 @@ impl Voter {
     }
 
     /// Compares the sender's list with this voter's list. If they differ, this voter sends its list
-    /// to the sender, and each asks the voters that it does not know (S16).
+    /// to the sender. Each of the two asks the voters that it does not know (S16).
     pub(super) fn compare(&mut self, header: &Header, theirs: &[VoterDto], out: &mut Out) {
         let id = &header.sender.id;
         let listed = |id: &NodeName| theirs.iter().any(|voter| voter.voter_id == *id);

@@ -48,7 +48,8 @@ impl Voter {
         self.namesake.url(self.now, self.config.silence())
     }
 
-    /// Handles another voter's report of a later run of this voter. A single report may be an echo.
+    /// Handles another voter's report of a later run of this voter. A single report may have been
+    /// caused by a late message of an earlier run.
     pub(super) fn on_told_over(&mut self, out: &mut Out) {
         let lately = self.config.silence().saturating_mul(2);
         if self.namesake.is_told_again(self.now, self.config.heartbeat, lately) {

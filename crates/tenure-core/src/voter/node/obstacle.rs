@@ -226,8 +226,8 @@ impl Voter {
         Some(("name-in-use", why))
     }
 
-    /// The obstacle of another voter with this voter's URL: each request there reaches either of
-    /// the two, and answers of the wrong voter are ignored.
+    /// The obstacle of another voter with this voter's URL. Each request to this URL reaches either
+    /// of the two, and answers of the wrong voter are ignored.
     fn of_its_url(&self) -> Option<(&'static str, String)> {
         let (by, url) = (&self.me.id, &self.config.url);
         let lately = self.config.silence().saturating_mul(2);

@@ -88,7 +88,8 @@ impl Voter {
         self.memory.electorate.as_ref().is_some_and(|own| own.id > electorate.id)
     }
 
-    /// Checks whether this voter may promise a leader its lease, or a longer one.
+    /// Checks whether this voter may promise a leader a lease, or extend its promise to that
+    /// leader.
     pub(super) fn may_acknowledge(
         &mut self,
         lease: &LeaseDto,
@@ -178,8 +179,8 @@ impl Voter {
         sent.after(self.config.counted_of(span, promise.drift))
     }
 
-    /// Reports once that a leader asks for another lease than this voter would. A leader may ask
-    /// for any lease.
+    /// Reports once that a leader asks for a lease of another length than this voter would. A
+    /// leader may ask for any length.
     pub(super) fn compare_times(&mut self, lease: &LeaseDto, out: &mut Out) {
         let (leader, theirs) = (lease.leadership.leader.id.clone(), lease.span);
         let ours = self.config.lease();

@@ -431,8 +431,8 @@ impl Voter {
         self.try_to_win(out);
     }
 
-    /// Handles another voter's result. The answer says whether the ballot goes on: a named winner
-    /// that has given the ballot up frees voters that endorse it late.
+    /// Handles another voter's result. The answer says whether the ballot goes on. If the named
+    /// winner has given the ballot up, its answer frees voters that endorse the winner late.
     pub(super) fn on_result(
         &mut self,
         header: &Header,

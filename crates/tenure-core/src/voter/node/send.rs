@@ -27,8 +27,8 @@ impl Voter {
         }
     }
 
-    /// Sends a request to this address, which the voter `who` must answer. The present time, before
-    /// the effect is carried out, is the time of the send. Returns whether there was room.
+    /// Sends a request to this address, which the voter `who` must answer. The present time counts
+    /// as the send time: the effect is carried out later. Returns whether there was room.
     pub(super) fn ask(
         &mut self,
         to: VoterUrl,
@@ -73,7 +73,8 @@ impl Voter {
         let (sender, known_voters) = (self.own_dto(), self.known_voters());
         let (lease, condition) = (self.lease_dto(), self.condition());
         for id in ids {
-            // A dropped voter gets heartbeats, too, so that it is found again.
+            // Ask a dropped voter for its status in place of a heartbeat, so that the voter is
+            // found again.
             if self.known.get(id).is_some_and(|known| known.dropped.is_some()) {
                 let ask = Ask::Status { suspect: None };
                 self.ask_voter(id, Purpose::Heartbeat { seq, leadership: None }, ask, out);

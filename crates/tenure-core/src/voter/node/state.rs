@@ -203,7 +203,7 @@ impl Voter {
         self.is_free().then(|| self.now.since(since))
     }
 
-    /// The end of the time for which the followed leader counts, if it counts now.
+    /// The time until which the followed leader counts, if it counts now.
     pub(super) fn following_until(&self) -> Option<Time> {
         self.watch.follows_until(&self.promise, self.now, self.config.silence())
     }
@@ -238,7 +238,8 @@ impl Voter {
         self.starter.at = Some(self.now.after(least).after(pause));
     }
 
-    /// Suspects a leader, which was heard now, only after its promise and its misses (V12).
+    /// Plans when this voter suspects a leader that was heard now: once its promise to the leader
+    /// has ended, and the leader was silent for too long (V12).
     pub(super) fn suspect_later(&mut self) {
         let misses = self.now.after(self.config.silence());
         let promise = self.promise.ends(self.now).unwrap_or(self.now);

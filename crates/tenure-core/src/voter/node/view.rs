@@ -70,7 +70,7 @@ impl Voter {
         else {
             return !self.is_majority() && self.watch.is_informed(self.now);
         };
-        // Older answers are ignored: these voters may have elected a leader meanwhile.
+        // Older answers are ignored: the voters that gave them may have elected a leader meanwhile.
         let lately = self.config.heartbeat.saturating_add(self.config.request_timeout);
         let own = FreeSpan { since: self.promise.free_since(self.now), until: self.now };
         let free = |id: &NodeName| match *id == self.me.id {
