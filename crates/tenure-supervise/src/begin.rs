@@ -1,7 +1,8 @@
 //! The slow part of a start, on a thread of its own.
 //!
-//! File systems delay executing this binary and writing the until file, and a file system may not
-//! answer for hours. Meanwhile the supervisor must serve signals, control requests and a lease.
+//! A start executes this binary and writes the until file. Both wait for file systems, and a file
+//! system may not answer for hours. Meanwhile the supervisor must serve signals, control requests
+//! and a lease.
 
 use std::io;
 use std::path::PathBuf;

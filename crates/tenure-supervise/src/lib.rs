@@ -11,10 +11,11 @@
 //! ```
 //!
 //! The guard holds the deadline too, so the command ends in time even while the supervisor is
-//! stopped, wedged or gone. The supervisor watches the guard in turn: when the guard is gone, or
-//! has not done its work by half the kill margin, the supervisor kills the remaining processes.
-//! Each of the two is a child subreaper. So orphans of the command become children of guard or
-//! supervisor, and cannot get out of sight by leaving a process group, a session or a parent.
+//! stopped, wedged or gone. The supervisor watches the guard in turn. When the guard is gone, or
+//! has not done its work by the middle of the kill margin, the supervisor kills the remaining
+//! processes. Each of the two is a child subreaper. So orphans of the command become children of
+//! guard or supervisor, and cannot get out of sight by leaving a process group, a session or a
+//! parent.
 //!
 //! # Promises
 //!

@@ -125,7 +125,7 @@ pub fn resolve(command: impl AsRef<OsStr>) -> Result<PathBuf, SuperviseError> {
     }
 }
 
-/// Fails if a started command could not be found again.
+/// Fails if `/proc` does not show the processes that this process starts.
 pub(crate) fn check_proc() -> Result<(), SuperviseError> {
     let failed = |error| SuperviseError::setup("looking for processes in /proc", error);
     descend::check_proc().map_err(failed)
@@ -145,7 +145,7 @@ fn resolve_in(command: &OsStr, path: &OsStr) -> Result<PathBuf, SuperviseError> 
         };
     }
     let mut refused = None;
-    // An empty name is in every folder: the folder itself.
+    // An empty name would find the folder itself.
     for folder in env::split_paths(path).filter(|_| !command.is_empty()) {
         // An empty entry is the current folder.
         let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { &folder };

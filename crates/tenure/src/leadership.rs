@@ -58,8 +58,8 @@ impl<S: SafetyClass> Leadership<S> {
     /// ```
     ///
     /// Work must be cancel safe, and must yield to the runtime more often than once per kill
-    /// margin: it is dropped by the configured kill margin before the lease ends. The leadership is
-    /// given up only after the work has ended or was dropped, so that no other leader begins
+    /// margin: it is dropped when the configured kill margin is left of the lease. The leadership
+    /// is given up only after the work has ended or was dropped, so that no other leader begins
     /// before. The first lease is short, and may be no longer than the margin: if so, wait for
     /// [`settled`](Leader::settled) first.
     ///
@@ -77,7 +77,7 @@ impl<S: SafetyClass> Leadership<S> {
     }
 
     /// Gives the leadership up at once, and waits until others know or the lease would have ended.
-    /// A repetition does nothing. If a verification promised that this node leads for longer
+    /// A second call only waits. If a verification promised that this node leads for longer
     /// (Nerio), others learn of the end only after that time.
     ///
     /// Dropping the future changes nothing: the leadership is given up all the same.

@@ -82,7 +82,7 @@ fn killed_guard_ends_all_processes() {
     assert!(scene.stamps().iter().all(|stamp| stamp.what != 'T'), "no time for a warning");
 }
 
-/// The supervisor cannot act meanwhile.
+/// The supervisor is stopped, so it cannot act.
 fn killed_guard_ends_child_at_once() {
     let mut scene = Scene::worker(&Lease::long(), "stubborn", &["stubborn/daemon"]);
     scene.freeze(scene.supervisor());

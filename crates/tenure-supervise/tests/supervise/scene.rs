@@ -179,7 +179,7 @@ impl Scene {
         self.extend(self.until);
     }
 
-    /// Has the supervisor hand a new end of the lease on.
+    /// Makes the supervisor hand a new end of the lease on.
     pub(crate) fn extend(&mut self, until: Time) {
         self.say(&format!("extend {}", until.as_nanos()));
         assert_eq!(self.hear(), "ok");
@@ -305,7 +305,7 @@ impl Scene {
         self.stamps().iter().map(|stamp| stamp.at).max().expect("a worker has worked")
     }
 
-    /// Most time for which a worker that works all the time was not seen to work.
+    /// The longest time between two stamps of a worker.
     pub(crate) fn lateness(&self) -> Duration {
         let mut before = BTreeMap::new();
         let mut worst = Duration::ZERO;
@@ -335,8 +335,8 @@ impl Scene {
 
 impl Drop for Scene {
     fn drop(&mut self) {
-        // Find the first by its handle: in the middle of `execve` a process shows no environment,
-        // and so no mark.
+        // Find the first process by its handle: in the middle of `execve` a process shows no
+        // environment, and so no mark.
         if let Some(marked) = &mut self.marked {
             marked.kill().ok();
             marked.wait().ok();

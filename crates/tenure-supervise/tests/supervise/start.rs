@@ -1,4 +1,4 @@
-//! Commands that do not come to life.
+//! Commands that never run.
 
 use std::ffi::OsString;
 use std::fs;
@@ -130,7 +130,7 @@ fn hanging_execve_ends_with_lease() {
     let mut scene = Scene::begin(&lease.unending(), &[hanging.command()], |_| {});
     launching(&scene);
     scene.shorten(&lease);
-    // Renewals go on, but a start does not get their time.
+    // Renewals go on, but do not lengthen the time for a start.
     scene.extend(clock::now().after(600 * SECOND));
     expect_hung(&mut scene, "when the lease came to its end");
 }

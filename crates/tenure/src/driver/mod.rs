@@ -1,7 +1,6 @@
 //! The interface that drivers implement, so that all protocols hand out the same handles.
 //!
-//! Authors of drivers need this module, such as those of the crates `tenure-*`; applications do
-//! not.
+//! Authors of drivers need this module, as the crates `tenure-*` do; applications do not.
 //!
 //! A driver feeds one core from one outside system, in a loop on a thread of its own (see
 //! [`tenure_core::contract`]). The loop is here, once for all protocols; a protocol brings:
@@ -21,8 +20,8 @@
 //! 2. A node: a type that keeps the [`Hold`] that [`spawn`] returns; [`Hold::election`] makes
 //!    handles.
 //!
-//! Without a `Hold` there are no handles either: the loop gives everything up, waits until others
-//! know, [`Backend::farewell`] at the longest, and ends.
+//! When the last `Hold` is dropped, no handle is left: the loop gives everything up, waits until
+//! others know, for [`Backend::farewell`] at most, and ends.
 //!
 //! Leases are timed on [`crate::clock`]; a [`Timer`] waits for instants, and [`Watched`] for
 //! descriptors.

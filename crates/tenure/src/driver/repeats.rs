@@ -108,7 +108,7 @@ mod tests {
         assert_eq!(lines, [Some(1), None, Some(2), Some(3), Some(LINES_MAX), None]);
     }
 
-    /// Names and addresses in datagrams can be anything.
+    /// A sender can write any name and address into a datagram.
     #[test]
     fn a_flood_of_names_is_bounded() {
         let mut repeats = Repeats::default();

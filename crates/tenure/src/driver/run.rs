@@ -265,7 +265,7 @@ impl<B: Backend> Loop<B> {
                 Effect::Emit { election: None, event: Event::Own(own) } => {
                     backend.on_event(None, own, machine);
                 }
-                // Each event that all protocols have belongs to an election.
+                // Every event that is common to all protocols belongs to an election.
                 Effect::Emit { election: None, event: _ } => {}
             }
         }

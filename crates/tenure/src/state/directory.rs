@@ -43,12 +43,13 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Whether the name belongs to state whose document may be lost.
+    /// Whether the name belongs to a file of the state other than the document. Such a file without
+    /// the document shows that the document was lost.
     fn remains(&self, name: &str) -> bool {
         self.others.iter().any(|other| name == *other || name == temporary(other))
     }
 
-    /// Whether the name belongs to a state directory. A file system of its own adds `lost+found`.
+    /// Whether the name belongs to a state directory. The root of a file system has a `lost+found`.
     fn has(&self, name: &str) -> bool {
         [LOCK, HELD, "lost+found", self.document].contains(&name)
             || name == temporary(self.document)
@@ -290,9 +291,9 @@ impl Directory {
             .is_some_and(|(known, there)| known.id == there.id && known.bytes <= there.bytes)
     }
 
-    /// Removes the name of a file that is not the written file, so that the next start does not use
-    /// it. If something else is missing, such as the lock, the name stays: another process may have
-    /// put the file there for itself.
+    /// Removes the name `name` if it leads to another file than the written one, or to a file that
+    /// was cut off: the next start must not use such a file. If something else is missing, such as
+    /// the lock, the name stays: another process may have put the file there for itself.
     pub fn distrust(&self, name: &str) {
         if self.check(|file| file != name).is_err() {
             return;
@@ -415,8 +416,8 @@ impl Directory {
 
 impl Drop for Directory {
     fn drop(&mut self) {
-        // Unlock explicitly: a child between fork and exec shares the lock, which closing would
-        // leave held.
+        // Unlock explicitly: a child between fork and exec shares the lock, and keeps it if this
+        // process only closes the file.
         if let Some(held) = &self.held {
             let _ = rustix::fs::flock(held, FlockOperation::Unlock);
         }
