@@ -144,7 +144,7 @@ impl Change {
         match &self.what {
             SeatChange::Add { name, .. } => now.position(name).is_some(),
             SeatChange::Remove { name } => now.position(name).is_none(),
-            // A node that was let in at another host may get the right host.
+            // The change may give another host to a node that was let in before.
             SeatChange::Replace { name, instance: None, .. } => {
                 now.position(name).is_some() && now.seat(name) != before.seat(name)
             }
@@ -293,8 +293,8 @@ impl Course<'_> {
         }
     }
 
-    /// The members of the latest epoch, once a member of the list has answered. No member is asked
-    /// for the change before, so the members stay the same.
+    /// The members of the latest epoch, once a member of the list has answered. Before that answer
+    /// no member is asked for the change, so the members stay the same.
     async fn meet(&mut self) -> Result<FoundMembers, ChangeFailure> {
         let members = self.latest.names().to_vec();
         let mut is_told = false;

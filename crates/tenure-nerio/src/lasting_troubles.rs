@@ -51,8 +51,8 @@ enum Kind {
 }
 
 impl LastingTroubles {
-    /// Keeps troubles for at least `delta_max`: the next datagram of a leader may take as long as
-    /// the longest lease.
+    /// Keeps troubles for at least `delta_max`: until the next datagram of a leader, as much time
+    /// may pass as the longest lease takes.
     pub(crate) fn new(delta_max: Duration) -> Self {
         Self {
             lately: LATELY.max(delta_max),

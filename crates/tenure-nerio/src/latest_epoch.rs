@@ -160,8 +160,8 @@ pub(crate) async fn find_after(
         };
         asker.enter(&membership);
         let is_other = |at: Whereabouts| at.founding != membership.founding();
-        // A blank has no cluster yet, so its epoch proves nothing. Only in an upgraded epoch does
-        // it prove other settings.
+        // A blank has no cluster yet, so its epoch proves nothing, except in an upgraded epoch:
+        // there it proves other settings.
         let is_of_settings = membership.document().origin == Origin::Upgraded;
         let has_cluster = |at: Whereabouts| at.entered || is_of_settings;
         if at.is_some_and(|at| is_other(at) && has_cluster(at)) {
@@ -216,14 +216,14 @@ fn is_enough(own: &Membership, all: &[Listed]) -> bool {
 }
 
 /// The membership of the latest epoch that a member names, if its document can be read and fits the
-/// settings. Otherwise `own`, and the epoch of the members that answer, if that is another one.
+/// settings. Otherwise `own`, with an [`OldList`] if all members that answer are in other clusters.
 async fn latest(
     config: &Checked,
     own: &Arc<Membership>,
     listed: &mut [Listed],
 ) -> (Arc<Membership>, Option<OldList>) {
     let mut named = answers(own, listed);
-    // While a cluster is founded, no member has entered an epoch.
+    // Until a new cluster has been founded, no member has entered an epoch.
     let has_entered = named.iter().any(|(_, at)| at.entered);
     if has_entered {
         named.retain(|(_, at)| at.entered);
@@ -238,7 +238,7 @@ async fn latest(
         }
         Some(_) => (Arc::clone(own), None),
         None if has_entered => match elsewhere(config, own, &named, listed).await {
-            // The list names the members of that epoch. The members of the founding were others.
+            // The list names the members of that epoch. The cluster was founded with other members.
             Some(OldList { members, .. }) if is_list_of(own, &members, &named) => (members, None),
             old_list => (Arc::clone(own), old_list),
         },

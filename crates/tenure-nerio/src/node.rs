@@ -171,15 +171,15 @@ impl Node {
         self.shared.driver.ask(Ask::Troubles).await
     }
 
-    /// The clocks of members beside this node's, as far as their oks have shown them; `None` once
-    /// the node is closed. Cancel safe.
+    /// The clocks of members, compared with this node's clock, as far as their answers to requests
+    /// have shown them; `None` once the node is closed. Cancel safe.
     pub async fn clocks(&self) -> Option<Clocks> {
         self.shared.driver.ask(|reply| Ask::OfClocks(ClockAsk::Show(reply))).await
     }
 
-    /// Makes the node compare all clocks anew: an operator says that they are right now. True if
-    /// the node had taken its own clock to be wrong; it leads and grants again. `None` once the
-    /// node is closed. Cancel safe.
+    /// Makes the node compare all clocks anew, after an operator has set the clocks right. True if
+    /// the node had taken its own clock to be wrong; the node then leads and grants again. `None`
+    /// once the node is closed. Cancel safe.
     pub async fn clear_breach(&self) -> Option<bool> {
         self.shared.driver.ask(|reply| Ask::OfClocks(ClockAsk::Clear(reply))).await
     }

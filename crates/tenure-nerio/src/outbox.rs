@@ -158,7 +158,7 @@ impl Outbox {
         }
     }
 
-    /// Answers a datagram of another configuration with this node's, of `epoch`.
+    /// Answers a datagram of another configuration with an empty datagram of this node in `epoch`.
     pub(crate) fn introduce(
         &mut self,
         epoch: EpochId,

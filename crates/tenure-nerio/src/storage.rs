@@ -73,8 +73,8 @@ pub(crate) struct Records {
 
 pub(crate) type FlushAnswers = channel::UnboundedReceiver<(Ticket, Result<(), WriteError>)>;
 
-/// The memory of a directory with the clock of this start, by which the members found a cluster. A
-/// memory that has entered no epoch refuses a clock that is wrong for certain.
+/// Adds the clock of this start to a memory: the members of a new cluster go by that clock. For a
+/// memory that has entered no epoch, a clock that is certainly wrong is an error.
 fn with_clock(memory: Memory, wall: WallTime) -> Result<Memory, MemoryError> {
     let wall = match memory.kept {
         Kept::Nothing => state::identity::checked(wall)?,
@@ -274,7 +274,7 @@ impl FlushThread {
     fn finds(&self, now: Time, asked: Time) -> bool {
         let is_old = now.since(asked) >= CHECK_WHILE_WRITTEN;
         if is_old && self.looks.asked.load(Ordering::Acquire) {
-            // The disk is slow, and the check waits behind it.
+            // The disk is slow, and the last requested check still waits for it.
             return false;
         }
         // This process may have been stopped for long.
@@ -362,7 +362,7 @@ mod tests {
         Config::new("c".parse().unwrap(), members).check().unwrap()
     }
 
-    /// A grantor that waits for old leases may write nothing else for that long.
+    /// A grantor that waits for old leases may write nothing meanwhile, so no write finds the loss.
     #[test]
     fn lost_directory_is_reported_unasked() {
         let parent = tempfile::tempdir().unwrap();

@@ -51,7 +51,7 @@ pub struct Survey {
     pub blank: BTreeSet<NodeName>,
     /// Members whose names give no address, with the reason. They count as silent.
     pub unresolved: BTreeMap<NodeName, String>,
-    /// Set if the members of the settings that answer are elsewhere.
+    /// Set if all members of the settings that answer are in other clusters.
     pub old_list: Option<OldList>,
     /// Members of the epoch that the members name, and their quorums.
     pub membership: Arc<Membership>,
@@ -150,8 +150,8 @@ impl Survey {
         before: Option<&Self>,
     ) -> Option<Unsafe> {
         let leading = || grants.values().flatten().filter(|holder| holder.leading);
-        // Starts are comparable within one incarnation. The incarnation with the highest fence
-        // leads, or is about to.
+        // Values of `start` are comparable within one incarnation. The incarnation with the highest
+        // fence leads, or is about to.
         let newest = leading().max_by_key(|holder| (holder.fence, holder.start))?;
         let same = |holder: &Option<Holder>| {
             holder.as_ref().is_some_and(|h| h.who == newest.who && h.start == newest.start)
@@ -552,7 +552,7 @@ mod tests {
         less.elections.get_mut(&election).unwrap().remove(&name("c"));
         let late = Survey { elections: [(election, grants)].into(), ..now.clone() };
         assert!(!late.obstacle(Some(&less)).unwrap().is_for_ever());
-        // Another life has begun to lead, once.
+        // Another incarnation has begun to lead, once.
         let mut other = holder("p", 1);
         other.who.inc = Inc(2);
         let other = longest(survey_of([None, Some(other.clone()), Some(other)]));

@@ -180,7 +180,7 @@ fn child_keeps_no_lock() {
     let mut other = Other::part("hold and spawn", &path);
     let sleeper: i32 = other.line().unwrap().parse().unwrap();
     other.kill();
-    // A program has its parent's files for a moment after its parent goes on.
+    // A program that was just started holds its parent's files for a moment.
     let mut opened = open(&path, Opening::Existing);
     for _ in 0..PATIENCE.as_millis() / 10 {
         if !matches!(opened, Err(MemoryError::State(StateError::InUse { .. }))) {

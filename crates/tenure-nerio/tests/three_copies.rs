@@ -36,7 +36,7 @@ fn main() -> ExitCode {
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
 
-/// Dropping it ends the copies.
+/// Running copies. Dropping this value ends them.
 struct Copies {
     folder: tempfile::TempDir,
     members: String,

@@ -243,7 +243,7 @@ mod tests {
         assert!(UntilFile::create(&path, Time::ZERO, WANTED).is_err());
     }
 
-    /// The control socket beside it is refused alike: another directory may have that name by now.
+    /// If other users may write to the folder, its path may lead to another folder by now.
     #[test]
     fn writable_folder_is_refused() {
         use std::os::unix::fs::{PermissionsExt, chown};

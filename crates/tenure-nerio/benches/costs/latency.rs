@@ -34,7 +34,7 @@ fn floor_round(runtime: &Runtime, floor: &Floor) -> Result<Duration> {
     Ok(clock::now().since(began))
 }
 
-/// Measures a candidate that knows the election's fence, until it has its own.
+/// Measures the campaign of a candidate that knows the fence, until the campaign is won.
 pub(crate) fn campaign(quick: bool, targets: &mut Targets) -> Result<()> {
     let rounds = if quick { 40 } else { 250 };
     let runtime = runtime()?;

@@ -28,7 +28,7 @@ pub(crate) fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
         let mut candidate = cluster.candidate("one")?;
         let hold = format!("hold {count}");
         candidate.ask(&hold)?;
-        // Every election has been renewed, so the elections have drifted apart.
+        // Let every election be renewed, so that the renewals drift apart.
         sleep(settings.lease);
         let mut nodes = vec![("candidate", candidate)];
         nodes.extend(cluster.grantors.into_iter().map(|grantor| ("grantor", grantor)));

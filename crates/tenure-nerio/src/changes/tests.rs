@@ -216,7 +216,7 @@ async fn change_of_silent_member_is_seen() {
     assert_eq!(members_of(cluster.change(add("d")).await), "a, b, c, d");
 }
 
-/// A silent member cannot make a member of b: the refusal is final.
+/// Member b is a member already, and the silent member cannot have added it: the refusal is final.
 #[tokio::test]
 async fn refusal_counts_beside_silent_member() {
     let cluster = Cluster::new(|nth, _| match nth {

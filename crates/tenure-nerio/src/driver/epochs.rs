@@ -95,8 +95,9 @@ impl<T: Transport> Wire<T> {
             if (self.has_document() || !is_member) && all.any(is_of_blank) {
                 return hears;
             }
-            // Members found their cluster one after the other: a node that knows no more than its
-            // settings may hear of the founded epoch before it has read the document of that epoch.
+            // The members enter the epoch of a new cluster one after the other: a node that knows
+            // no more than its settings may hear of that epoch before it has read the document of
+            // the epoch.
             let is_judged_at_once = is_member && self.has_document();
             if is_judged_at_once || self.agreement.stays_elsewhere(now, from.address) {
                 self.on_mismatch(now, from, from.epoch.digest);
@@ -114,7 +115,8 @@ impl<T: Transport> Wire<T> {
         if current.founding == membership.founding() {
             self.agreement.agrees(&from.who.name, &mut self.repeats);
         } else if is_member && !current.entered && !self.has_document() {
-            // Both nodes know only their settings, which differ, so the two never found a cluster.
+            // Both nodes know only their settings, which differ, so the two can never found a
+            // cluster together.
             self.on_mismatch(now, from, current.founding);
         }
     }

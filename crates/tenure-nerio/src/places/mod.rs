@@ -54,7 +54,7 @@ impl Reach {
     }
 }
 
-/// Whether datagrams to `member` arrive at a socket bound to `here`, without a look-up.
+/// Whether datagrams to `member` arrive at a socket bound to `here`. Looks up no name.
 pub(super) fn receives(here: SocketAddr, member: &HostPort) -> bool {
     let ip = member.literal().map(|member| member.ip().to_canonical());
     let any = here.ip().is_unspecified() || ip.is_none_or(|ip| here.ip().to_canonical() == ip);
@@ -342,7 +342,8 @@ impl Places {
         all.filter(|all| all.len() > 1).unwrap_or_default()
     }
 
-    /// Names the silent members whose names give no address: an operator must mend these first.
+    /// Moves silent members whose host names give no address to the obstacles: an operator must
+    /// mend these first.
     pub(super) fn explain(&self, waiting: Waiting) -> Waiting {
         blame(waiting, |silent| {
             let (_, place) = self.all.iter().find(|(name, _)| name.as_str() == silent)?;

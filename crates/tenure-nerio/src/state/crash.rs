@@ -47,7 +47,7 @@ struct Account {
     files: Vec<File>,
 }
 
-/// Promises to earlier starts that a start after the loss of power must keep.
+/// Promises of earlier starts that a start after the loss of power must keep.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Promise {
     boots: u64,

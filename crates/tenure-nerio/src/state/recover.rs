@@ -109,7 +109,7 @@ pub enum RecoveryError {
          what it prints"
     )]
     Later { path: PathBuf, node: NodeName, found: u64, given: u64 },
-    /// Directories that were made anew would elect by themselves.
+    /// Members with directories that were made anew would elect leaders by themselves.
     #[error(
         "state directory {path} of node {node} is in epoch {found}, which is later than the \
          recovered epoch 0; delete each directory that the command has reported as made anew: with \

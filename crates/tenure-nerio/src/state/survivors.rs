@@ -127,7 +127,7 @@ impl Survival {
         Ok(Survived { document: next, epoch, floor, before, voted })
     }
 
-    /// The document of the survivors, and the number of the epoch whose members they are.
+    /// The document of the survivors, and the number of the epoch that they survived.
     fn epoch(
         &self,
         path: &Path,

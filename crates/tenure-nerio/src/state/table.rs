@@ -6,9 +6,9 @@
 //! ```
 //! The head is an envelope with the instance and the boot to which the table belongs. Except in a
 //! table of epoch 0 that no `Record::Table` began, the head also names the epoch, and the instant
-//! before which leases of earlier epochs may last. A grant is one `pwrite` of one slot, without a
+//! until which leases of earlier epochs may last. A grant is one `pwrite` of one slot, without a
 //! flush: the page cache outlives the process. Each write first checks the table's length. The
-//! thread that flushes checks its name.
+//! thread that flushes checks the table's name.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -35,7 +35,7 @@ const FORMAT2: Format = Format { number: 2, ..FORMAT };
 
 const HEAD: usize = 4096;
 const CHUNK: u32 = 64;
-/// A gibibyte, sixteen times the default of a grantor.
+/// Pairs that fill a gibibyte, sixteen times the elections that a grantor keeps by default.
 const PAIRS_MAX: u32 = 1 << 20;
 
 #[derive(Serialize, Deserialize)]
@@ -59,7 +59,7 @@ struct Owner {
     boot: String,
     /// `None` in a table of epoch 0 that no `Record::Table` began.
     epoch: Option<EpochId>,
-    /// Instant before which leases of earlier epochs may last.
+    /// Instant until which leases of earlier epochs may last.
     until: Time,
 }
 
@@ -168,8 +168,8 @@ impl Table {
         directory.put(GRANTS, &self.owner.head()).map_err(|source| io_error(directory, source))
     }
 
-    /// Reads the stored grants; later writes go there if the table is of this boot, and of the
-    /// epoch of a memory with this standing.
+    /// Reads the stored grants. Later writes go to the stored table if it is of this boot, and of
+    /// the epoch of a memory with this standing.
     pub(super) fn recover(
         &mut self,
         directory: &Directory,

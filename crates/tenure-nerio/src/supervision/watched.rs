@@ -104,8 +104,8 @@ struct Line {
 }
 
 impl Watched {
-    /// Begins to show this process to the supervisor. The supervisor may come later, and come back.
-    /// Each change is reported to `notices`.
+    /// Begins to show this process to the supervisor. The supervisor may start later, and start
+    /// again. Each change is reported to `notices`.
     pub fn begin(
         at: SupervisorAt,
         who: Who,
@@ -211,7 +211,7 @@ impl Watched {
         }
         let ours = socket.try_clone()?;
         set_socket_timeout(&socket, Timeout::Recv, None)?;
-        // A work that begins meanwhile comes after the frames sent here.
+        // Hold the lock, so that a work that begins meanwhile is announced after these frames.
         let mut line = self.line();
         for work in &line.works {
             line::send(&socket, &Said::Begins(*work))?;

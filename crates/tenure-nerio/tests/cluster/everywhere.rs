@@ -8,7 +8,7 @@ use tenure_testkit::processes::Members;
 
 use crate::setup::{candidate, soon};
 
-/// The kernel speaks from 127.0.0.1 to all of them.
+/// By itself the kernel answers from 127.0.0.1 at all of these addresses.
 #[tokio::test]
 async fn members_answer_from_asked_addresses() {
     for all in [IpAddr::from(Ipv4Addr::UNSPECIFIED), Ipv6Addr::UNSPECIFIED.into()] {

@@ -14,7 +14,7 @@ use tokio::sync::mpsc;
 
 pub(crate) const ROLE: &str = "__actor";
 
-/// Pause between renewals.
+/// Pause between renewals, and the length of each ([`LONG`]).
 const RENEWAL: Duration = Duration::from_millis(100);
 const LONG: Duration = Duration::from_secs(600);
 

@@ -94,7 +94,7 @@ fn supervisor_skips_unreapable_guard() {
     tracer.wait().unwrap();
 }
 
-/// The supervisor has killed this guard.
+/// The test kills this guard.
 fn supervisor_skips_killed_unreapable_guard() {
     let mut scene = Scene::worker(&Lease::long(), "stubborn", EVERYWHERE);
     let mut tracer = trace(scene.guard);

@@ -129,7 +129,8 @@ fn new_key_is_used_at_once() {
     assert_eq!(heard(&mut net, A).unsealed, [], "it has shown a key since");
 }
 
-/// The line stays while keys are exchanged: the heard senders are still known, with their times.
+/// The line `accept-unsealed` stays while keys are exchanged: the node still knows the senders that
+/// it has heard, with their times.
 #[test]
 fn accepted_senders_are_kept() {
     let mut net = begun(Vec::new());
@@ -148,7 +149,7 @@ fn accepted_senders_are_kept() {
     assert_eq!((after.accepts_since, after.unsealed), (Some(net.now), Vec::new()), "anew");
 }
 
-/// A node in whose name a stranger sent an unsealed datagram long before is greeted.
+/// A stranger sent an unsealed datagram in the name of a node long before. The node is greeted.
 #[test]
 fn unanswered_node_is_greeted() {
     let p = given(application("billing"), 3);
