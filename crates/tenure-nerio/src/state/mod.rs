@@ -6,7 +6,8 @@
 //!
 //! | file | holds | outlives | written |
 //! |---|---|---|---|
-//! | `identity` | owner, instance, boots, δ_max, reserve, epoch, vote, memories | the machine | whole, flushed |
+//! | `identity` | owner, instance, boots, δ_max, reserve | the machine | whole, flushed |
+//! | | epoch, vote, memories of the members | | |
 //! | `grants` | the grant of each election | the process | one slot, not flushed |
 //!
 //! # What a start finds
