@@ -1,8 +1,8 @@
 //! Members that run with another configuration, as far as their datagrams say.
 //!
 //! A member answers a question for another epoch with its own epoch, and counts as differing if its
-//! epoch is of another cluster. A member of an earlier version does not show its epoch; it counts
-//! as differing if its datagrams are for an epoch 0 that this node does not know.
+//! epoch is of another cluster. A member of an earlier version does not show its epoch. Such a
+//! member counts as differing if its datagrams are for an epoch 0 that this node does not know.
 //!
 //! A different members list alone is no difference: a node that is no member learns the epoch of
 //! the members from them. The node differs from a member whose document does not fit, and from a

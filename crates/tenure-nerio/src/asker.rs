@@ -255,8 +255,8 @@ impl Asker {
 
     /// Asks a question that members of earlier versions do not know, and returns the incarnation
     /// that answered. From the second try on the datagram also holds a question that every version
-    /// knows, about `election` or, if it is `None`, for the names of all elections. An answer to
-    /// that question tells an old member from a silent one.
+    /// knows: about `election`, or for the names of all elections if `election` is `None`. An
+    /// answer to that question tells an old member from a silent one.
     pub(crate) async fn ask_new<T>(
         &mut self,
         to: &Member,
@@ -362,8 +362,8 @@ impl Asker {
             _ => None,
         });
         let theirs = match shown {
-            // A blank has no cluster yet. If the document names its memory, it enters this epoch by
-            // itself; otherwise it must be let in.
+            // A blank has no cluster yet. If the document names the blank's memory, the blank
+            // enters this epoch by itself; otherwise it must be let in.
             Some(current) if !current.entered && self.names_memories() => {
                 let seat = self.membership.position(member);
                 if seat.and_then(|seat| self.membership.instance(seat)) != Some(current.instance) {

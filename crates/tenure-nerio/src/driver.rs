@@ -167,7 +167,7 @@ impl<T: Transport> Wire<T> {
             self.notice(notice);
         }
         // A member that has several addresses may be several processes. To detect that, a grantor
-        // sends a question that every member answers to each of the addresses.
+        // asks each address a question that every member answers.
         if self.membership().position(&self.name).is_none() {
             return;
         }

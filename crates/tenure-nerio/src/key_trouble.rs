@@ -14,7 +14,7 @@ use crate::places::Places;
 use crate::seal::{Authority, DropReason, is_sealed};
 
 /// Shortest time between two notices that may reach the log. Any process can forge such datagrams.
-/// So in this time only one of them may cost more than its check.
+/// So in this time only one such datagram may cost more work than its check.
 const BETWEEN: Duration = Duration::from_millis(100);
 
 /// Troubles with the key of a peer.

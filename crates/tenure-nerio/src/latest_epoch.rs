@@ -7,7 +7,7 @@
 //!
 //! A list may be so old that no quorum of it is left in the cluster. No answer distinguishes
 //! such a list from a list with a stray member. So the process keeps to its list, and learns which
-//! other members its own members name ([`OldList`]).
+//! other members the members of the list name ([`OldList`]).
 
 use std::io;
 use std::net::SocketAddr;
@@ -271,7 +271,7 @@ fn is_list_of(own: &Membership, of: &Membership, named: &[(usize, Whereabouts)])
     is_one_cluster && is_same
 }
 
-/// The cluster of the questions, by the digest of its epoch 0: the cluster of the list, unless a
+/// The cluster to ask, by the digest of its epoch 0. This is the cluster of the list, unless a
 /// quorum of the list's members names one other cluster.
 fn founding(own: &Membership, named: &[(usize, Whereabouts)]) -> u64 {
     let foundings: Vec<_> = named.iter().map(|(member, at)| (*member, at.founding)).collect();

@@ -28,8 +28,8 @@ use crate::transport::{Transport, Udp, UdpError};
 /// A participant of a Nerio cluster. Clones are the same participant.
 ///
 /// When the last clone and the last handle of the node are gone, the node gives up every claim and
-/// ends. [`close`](Self::close) does so at once and waits until others know. The leases of a
-/// process that ends without `close` run out.
+/// ends. [`close`](Self::close) does so at once and waits until others know of the end. The leases
+/// of a process that ends without `close` run out.
 #[derive(Clone)]
 pub struct Node {
     shared: Arc<Shared>,
@@ -195,8 +195,8 @@ impl Node {
     /// longer than a second keeps the directory locked. Every handle of this node then reports that
     /// it does not lead.
     ///
-    /// Work under a leadership must have ended before. Dropping the future changes nothing: the
-    /// node closes all the same.
+    /// Work under a leadership must have ended before this call. Dropping the future changes
+    /// nothing: the node closes all the same.
     pub async fn close(&self) {
         self.shared.driver.close().await;
     }
@@ -237,7 +237,7 @@ impl Node {
     /// process frees its elections at once. The watch lasts until the returned value is dropped.
     /// Call this on a member, as grantors believe no other node. A process asks by
     /// [`Builder::supervised_by`]. Users that may open the socket (mode 660) can free the elections
-    /// of *every* process that names this node: after a start of this node, such a user can claim
+    /// of *every* process that names this node. After a start of this node, such a user can claim
     /// the incarnation of a process before the process connects again.
     pub fn supervise(&self, path: &Path) -> io::Result<Supervisor> {
         let Shared { config, who, driver, .. } = &*self.shared;
@@ -430,9 +430,9 @@ impl Builder {
 
 /// The default address on which a node receives. The member `own` receives on its address in the
 /// list or, if its host is a name, on its port at all addresses of its machine. Other nodes receive
-/// on a port of the system's choice: on loopback if all members are there, since a loopback socket
-/// reaches no other host; on all IPv4 addresses if all members have such addresses; otherwise on
-/// `[::]`.
+/// on a port of the system's choice. They use loopback if all members are on loopback, since a
+/// loopback socket reaches no other host. They use all IPv4 addresses if all members have such
+/// addresses, and otherwise `[::]`.
 #[must_use]
 pub fn address_to_bind(members: &[Member], own: Option<&Member>) -> SocketAddr {
     if let Some(own) = own {

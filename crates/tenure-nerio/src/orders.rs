@@ -99,9 +99,9 @@ pub(crate) const fn is_order(message: &Message) -> bool {
     )
 }
 
-/// Whether a node at `address` obeys unsealed orders: only if all members are on loopback
-/// addresses, because any host that reaches a node can send unsealed orders in any name. The
-/// members are those of the settings and of all memberships.
+/// Whether a node at `address` obeys unsealed orders. A node does so only if all members are on
+/// loopback addresses, because any host that reaches a node can send unsealed orders in any name.
+/// The members are those of the settings and of all memberships.
 pub(crate) fn obeys_unsealed(
     config: &Checked,
     memberships: &[Arc<Membership>],

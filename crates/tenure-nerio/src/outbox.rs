@@ -206,8 +206,8 @@ fn dispatch(
         Ok(()) => counters.sent += 1,
         Err(error) => {
             counters.unsent += 1;
-            // The counters show a buffer that is full for a moment; the sender repeats the
-            // datagram.
+            // A buffer that is full for a moment gets no log line: the counters show it, and the
+            // sender repeats the datagram.
             if error.kind() == io::ErrorKind::WouldBlock {
                 return;
             }

@@ -41,9 +41,9 @@ pub enum Storage {
 /// flushed.
 const CHECK: Duration = Duration::from_secs(1);
 
-/// Pause between two checks while the grantor grants. A check before each grant took two fifths of
-/// the processor time of a grantor with 10,000 elections, and would miss a directory that is
-/// removed just after the check. A lost directory breaks no promise: the grantor stops granting
+/// Pause between two checks while the grantor grants. A check before each grant takes two fifths of
+/// the processor time of a grantor with 10,000 elections. Such a check also misses a directory that
+/// is removed just after the check. A lost directory breaks no promise: the grantor stops granting
 /// once a check does not find the directory, and the next start waits for earlier promises to end.
 const CHECK_WHILE_WRITTEN: Duration = Duration::from_millis(50);
 
@@ -394,8 +394,8 @@ mod tests {
         drop(records);
     }
 
-    /// The rest of a table looks like a table of fewer elections, and the next start would believe
-    /// it: the error itself asks for a check.
+    /// The next start would take the rest of a table for a table of fewer elections. So the error
+    /// itself asks for a check.
     #[test]
     fn rest_of_table_is_removed() {
         let parent = tempfile::tempdir().unwrap();

@@ -128,8 +128,8 @@ impl Survey {
         self.forgetful().or_else(|| Unsafe::let_in_by_none(&self.membership, &self.blank))
     }
 
-    /// The members that lost their memory, if they are a quorum: the other members may not know
-    /// their grants. Each of these members says itself that the cluster is not new. The answers of
+    /// The members that lost their memory, if they are a quorum: the other members may not know the
+    /// lost grants. Each of these members says itself that the cluster is not new. The answers of
     /// the other members prove nothing: a new cluster has members that wait for old leases, or
     /// serve already, while its last founders still ask.
     fn forgetful(&self) -> Option<Unsafe> {

@@ -218,8 +218,8 @@ fn write_for_ever(path: &Path, first: u64) {
     }
 }
 
-/// Every entry is that of the last returned write, or of the one write under way; and the reserve
-/// is not below the last durable one.
+/// Every entry is that of the last write that returned, or of the write under way. The reserve is
+/// not below the last durable reserve.
 #[test]
 fn killed_writer_forgets_nothing() {
     let parent = tempfile::tempdir().unwrap();

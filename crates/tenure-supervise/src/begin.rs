@@ -27,7 +27,7 @@ pub(crate) struct GuardStart {
 pub(crate) type Beginning = oneshot::Receiver<Result<GuardStart, SuperviseError>>;
 
 /// Writes the until file at `path`, if there is one, and spawns `guard`. If the caller stops
-/// waiting, no guard is spawned and the file is removed; a guard that was already being spawned
+/// waiting, no guard is spawned and the file is removed. A guard that was already being spawned
 /// sees the end of its link, and starts nothing.
 pub(crate) fn begin(
     mut guard: Command,

@@ -10,8 +10,8 @@
 //! began below this process, and no group is in two sessions. This process's own group is the
 //! exception, and gets no signal.
 //!
-//! A single pass can miss processes that are being born or whose parents are dying; a later pass
-//! finds them, at the latest as children of this process, the subreaper.
+//! A single pass can miss processes that are being born or whose parents are dying. A later pass
+//! finds them, at the latest as children of this process, which is the subreaper.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -107,7 +107,7 @@ pub(crate) fn is_ending(pid: Pid) -> bool {
     Stat::read(pid).is_some_and(|stat| stat.flags & Stat::ENDING != 0)
 }
 
-/// Reaps `child` if it is dead; true if it is no child any longer.
+/// Reaps `child` if it is dead; true if this process has no such child any more.
 pub(crate) fn reap_one(child: Pid, ended: &mut dyn FnMut(Pid, Ended)) -> bool {
     match rustix::io::retry_on_intr(|| waitpid(Some(child), WaitOptions::NOHANG)) {
         Ok(Some((pid, status))) => {
@@ -208,8 +208,8 @@ impl Descendant {
     /// have the signal already: to many programs a second SIGTERM means "at once".
     fn signal(&self, signal: Signal, groups: &BTreeSet<i32>) -> rustix::io::Result<()> {
         let pidfd = pidfd_open(self.pid, PidfdFlags::empty())?;
-        // Read the stat after the pidfd was opened: if the number has changed hands since, the
-        // pidfd belongs to the dead process, and no process gets the signal.
+        // Read the stat after the pidfd was opened. If the number has gone to another process
+        // since, the pidfd belongs to the dead process, and no process gets the signal.
         let Some(stat) = Stat::read(self.pid) else { return Ok(()) };
         let ours = [self.parent, getpid()].iter().any(|pid| pid.as_raw_pid() == stat.parent);
         if !ours || groups.contains(&stat.group) {

@@ -342,7 +342,7 @@ impl Signals {
         Ok(Self(signals))
     }
 
-    /// Whether a signal has come since the last call.
+    /// Whether a signal other than SIGCHLD has come since the last call.
     fn ask_to_stop(&mut self) -> bool {
         self.0.pending().filter(|number| *number != Signal::CHILD.as_raw()).count() > 0
     }

@@ -70,9 +70,10 @@ const STOP_SLACK: Duration = Duration::from_secs(5);
 /// A command that runs under a guard, until [`wait`](Self::wait) reports that no process is left.
 ///
 /// Makes this process a child subreaper. Apart from guards this process should have no children.
-/// When a guard is lost, all other children count as processes that it left behind, and are killed,
-/// with two exceptions: children in this process's own session, and children that this process had
-/// when its latest command was started or [`reap_orphans`](crate::reap_orphans) was called.
+/// When a guard is lost, all other children count as processes that it left behind, and are killed.
+/// Two kinds of children are spared: children in this process's own session, and children that
+/// existed when this process last started a command or called
+/// [`reap_orphans`](crate::reap_orphans).
 ///
 /// The command reads this process's standard input. If that is a terminal, and this process is in
 /// the terminal's background when the command is started, the command reads `/dev/null`.
@@ -98,8 +99,8 @@ pub struct Supervised {
     ended: Option<Ended>,
     all_gone: Option<Why>,
     failure: Option<SuperviseError>,
-    // Start of the wait for a guard without processes. Kept over calls of `wait`, because a
-    // supervisor calls `wait` again after each renewal.
+    // Start of the wait for a guard whose command has no process left. Kept over calls of `wait`,
+    // because a supervisor calls `wait` again after each renewal.
     reaping: Option<Time>,
     sweep: Option<Sweep>,
     strays: Strays,
@@ -109,7 +110,7 @@ pub struct Supervised {
 #[derive(Clone, Copy)]
 struct Sweep {
     begun: Time,
-    /// Whether our own guard may be the one that is being spawned.
+    /// Whether the guard that is being spawned may be our own.
     spawning: bool,
     /// Whether a warning about processes that do not end was logged.
     warned: bool,
@@ -387,8 +388,8 @@ impl Supervised {
         let mut pause = PAUSE_MIN;
         while empty < 2 {
             let now = clock::now();
-            // Our own guard may be the one that hangs. Wait a little for another guard, but not
-            // when the lease is nearly over.
+            // The guard whose spawning hangs may be our own. Wait a little for another guard, but
+            // not when the lease is nearly over.
             let nearly_over = now >= self.until.before(self.kill_margin / 2);
             let at_once = spawning || nearly_over || now >= begun.after(SPAWNING_MAX);
             let first = self.pid;
@@ -418,7 +419,7 @@ impl Supervised {
                     break;
                 }
                 Ok(Remains::GuardOnly) if now >= begun.after(REAPING_MAX) => {
-                    // The guard is reaped when the next one is spawned.
+                    // The guard is reaped when the next guard is spawned.
                     return self.guard.map_or((), warn_of_unreaped);
                 }
                 Ok(Remains::Others) if !warned && now >= begun.after(REAPING_MAX) => {
@@ -501,7 +502,7 @@ impl Supervised {
 
 /// Standard input of the command. A terminal belongs to the group in its foreground. Reading the
 /// terminal would not stop a command in the background, because the command has a session of its
-/// own: so it gets `/dev/null`.
+/// own. So the command gets `/dev/null` instead.
 fn input() -> io::Result<OwnedFd> {
     let stdin = io::stdin();
     if stdin.is_terminal() && descend::is_in_background() {

@@ -47,9 +47,9 @@ impl<C: SafetyClass> Election<C> {
     ///
     /// **Repetition.** Another campaign follows when a leadership was lost, when work has ended by
     /// itself, and when a candidacy was [lost](CampaignError::Lost). After an attempt of less than
-    /// 5 s a pause comes first, in which others can lead. The pause is at most 100 ms at first,
-    /// doubles with each further short attempt in a row, up to 5 s, and half of it is random. For
-    /// work that is done once and for all: `election.campaign(value).await?.run(work)`.
+    /// 5 s a pause comes first, in which others can lead. The pause is at most 100 ms at first, and
+    /// doubles with each further short attempt in a row, up to 5 s. Half of the pause is random.
+    /// For work that is done once and for all: `election.campaign(value).await?.run(work)`.
     ///
     /// **End.** When `shutdown` resolves, the work is dropped, then the leadership is resigned,
     /// with a wait as in [`Leadership::resign`](crate::Leadership::resign), or the campaign is

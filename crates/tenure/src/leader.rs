@@ -118,7 +118,7 @@ impl<C: SafetyClass> Leader<C> {
     }
 
     /// Resolves once a lease of full length was obtained, or fails if the leadership is over.
-    /// Cancel safe. A full lease takes one round trip after the election: the first lease is short,
+    /// Cancel safe. A full lease takes one round trip after the election. The first lease is short,
     /// so that a candidate that dies in the moment of its victory costs little.
     pub async fn settled(&self) -> Result<(), Loss> {
         match self.progress(|progress| progress.settled).await? {
@@ -263,8 +263,8 @@ impl<C: SafetyClass> Leader<C> {
     /// Waits until others know of the end, for `longest` at most.
     pub(crate) async fn released(&self, longest: Duration) {
         // Do not wait on `progress`: the end of the leadership changes it at once, and would wake
-        // the caller while candidates that wait for the release need the processor. The driver
-        // closes the semaphore at the release, and when the driver itself ends.
+        // the caller. Candidates that wait for the release need the processor at that moment. The
+        // driver closes the semaphore at the release, and when the driver itself ends.
         let released = self.about.won.signals.released.acquire();
         let _ = tokio::time::timeout(longest, released).await;
     }

@@ -50,8 +50,8 @@ fn a_lapsed_claim_never_comes_back() {
     });
 }
 
-/// Once the driver has lowered a claim and others know, no handle sees the claim any more, even if
-/// the handle paused in the middle of its question, or a raise was under way.
+/// Once others know that the driver has lowered a claim, no handle sees the claim any more. This
+/// holds even if the handle paused in the middle of its question, or a raise was under way.
 #[test]
 fn no_handle_leads_after_release() {
     loom::model(|| {

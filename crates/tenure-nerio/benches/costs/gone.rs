@@ -21,8 +21,8 @@ const LEASE: Duration = Duration::from_secs(60);
 /// Longest wait for a process that was just started to be watched.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Measures from the instant at which the end of the leader's process is seen, by another pidfd
-/// than the grantor's, until the campaign of a waiting candidate resolves.
+/// Measures from the end of the leader's process until the campaign of a waiting candidate
+/// resolves. The benchmark sees the end by a pidfd of its own, not by the grantor's.
 pub(crate) fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
     let rounds = if quick { 20 } else { 100 };
     let runtime = runtime()?;

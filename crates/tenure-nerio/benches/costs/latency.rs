@@ -17,7 +17,7 @@ use crate::target::Targets;
 pub(crate) const IDLE: Duration = Duration::from_millis(2);
 /// Pause between refreshes of a waiting request. A short pause keeps the rounds short.
 pub(crate) const REFRESH: Duration = Duration::from_millis(20);
-/// Refreshes before a hand-over. The second one proposes the right fence.
+/// Refreshes before a hand-over. The second refresh proposes the right fence.
 const REFRESHES: u32 = 3;
 const BARE: &str = "floor: bare exchange with 2 of 3 over UDP";
 /// Idle time of the application before a hand-over, and before its floor.

@@ -147,7 +147,7 @@ fn remove(gone: &str) -> SeatChange {
     SeatChange::Remove { name: name(gone) }
 }
 
-/// The replacement of a member by a node that is elsewhere.
+/// The replacement of a member by a node at other hosts.
 fn move_to(moved: &str, hosts: Vec<HostPort>) -> SeatChange {
     SeatChange::Replace { name: name(moved), hosts, instance: None }
 }

@@ -214,9 +214,9 @@ impl Keys {
     }
 
     /// Sets whether this process also reads and answers unsealed datagrams. Every host that reaches
-    /// the process can then speak as any node, as without keys: use this only while the processes
-    /// of a cluster get keys one after the other. Datagrams to nodes that have shown a key stay
-    /// sealed.
+    /// the process can then speak as any node, as without keys. So use this only while the
+    /// processes of a cluster get keys one after the other. Datagrams to nodes that have shown a
+    /// key stay sealed.
     #[must_use]
     pub fn accept_unsealed(mut self, accept: bool) -> Self {
         self.accept_unsealed = accept;

@@ -356,8 +356,8 @@ fn quorum_names_another_cluster() {
     assert_eq!(of(&["a"], &[]), None);
 }
 
-/// The questions end once a quorum has answered, by which the process judges: a has most of the
-/// weight.
+/// The questions end once a quorum has answered. The process judges by that quorum: a has most of
+/// the weight.
 #[tokio::test]
 async fn quorum_ends_questions() {
     let mut weighted = Config::new("x".parse().unwrap(), ["a", "b", "c"].map(far).into());

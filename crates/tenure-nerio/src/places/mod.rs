@@ -342,8 +342,8 @@ impl Places {
         all.filter(|all| all.len() > 1).unwrap_or_default()
     }
 
-    /// Moves silent members whose host names give no address to the obstacles: an operator must
-    /// mend these first.
+    /// Lists silent members as obstacles if their host names give no address: an operator must mend
+    /// these first.
     pub(super) fn explain(&self, waiting: Waiting) -> Waiting {
         blame(waiting, |silent| {
             let (_, place) = self.all.iter().find(|(name, _)| name.as_str() == silent)?;

@@ -158,8 +158,8 @@ pub(super) struct Hello<'a> {
     pub(super) public: [u8; 32],
     pub(super) counter: u64,
     /// Name and elections of an application, with a zero byte between them. For other rights than
-    /// to contend and to ask, another zero byte follows, and a byte with the sum of the rights: 1
-    /// contend, 2 ask, 4 resign, 8 change members.
+    /// to contend and to ask, another zero byte follows, and a byte with the sum of the rights. A
+    /// right counts 1 (contend), 2 (ask), 4 (resign) or 8 (change members).
     pub(super) grant: &'a [u8],
 }
 

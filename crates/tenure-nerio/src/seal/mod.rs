@@ -11,8 +11,8 @@
 //! | application to member, and back | HKDF(application's key, X25519(process, members)) |
 //! | between processes of one application | the application's key |
 //!
-//! Because of the second channel a leaked application key cannot grant: the members' private half
-//! is derived from the cluster's key, so a process of an application can neither forge nor read a
+//! Because of the second channel a leaked application key cannot grant. The members' private half
+//! is derived from the cluster's key. So a process of an application can neither forge nor read a
 //! member's datagrams to another process. The key with which a process seals comes from the
 //! channel's secret, the direction and the sender's public half. The nonce is a counter, which
 //! never repeats.
@@ -27,12 +27,12 @@
 //! A sender greets nodes that it does not know, and nodes that have been silent for 50 ms after one
 //! of its datagrams. A datagram for an unknown node waits for the welcome.
 //!
-//! Where [unsealed datagrams are accepted](Keys::accept_unsealed), a sender sends unsealed to a
-//! member that does not answer a hello for 50 ms, or that itself sends unsealed. The sender greets
-//! the member again now and then. A node that had shown its key gets unsealed datagrams after
-//! three unanswered hellos, and a second at least: the node may have been restarted without a key.
-//! Other nodes that send without a key get unsealed answers, and no greeting: every host can name
-//! any address.
+//! Where [unsealed datagrams are accepted](Keys::accept_unsealed), a sender does not seal datagrams
+//! to a member that leaves a hello unanswered for 50 ms, or that itself sends unsealed datagrams.
+//! The sender greets the member again now and then. A node that had shown its key gets unsealed
+//! datagrams after three unanswered hellos and at least one second, because it may have been
+//! restarted without a key. Other nodes that send without a key get unsealed answers, and no
+//! greeting: every host can name any address.
 
 mod authority;
 mod bytes;
@@ -199,7 +199,7 @@ impl Seal {
         }
     }
 
-    /// Marks the process as no member. Except for answers such a process sends only to members, so
+    /// Marks the process as no member. Except for answers, such a process sends only to members, so
     /// it greets every address as a member's. A leader that the process asks accepts the same key.
     pub(super) fn of_no_member(self) -> Self {
         Self { asks: true, ..self }

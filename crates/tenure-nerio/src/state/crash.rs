@@ -1,10 +1,10 @@
 //! The machine stops at every step of writing, and the disk forgets unflushed changes.
 //!
 //! The code that ships writes everything, to real files. [`Forgetful`] stands in between and keeps
-//! account of the names and contents that would survive. After each system call it computes the
-//! possible disks after a loss of power: each unflushed change there or not, each unflushed content
-//! there, cut or empty. The test puts every such disk into a directory of its own, where a start
-//! must find everything that was promised before the loss of power.
+//! account of the names and contents that would survive. After each system call it computes all
+//! disks that a loss of power may leave. Such a disk has or lacks each unflushed change, and has
+//! each unflushed content whole, cut off or empty. The test puts every such disk into a directory
+//! of its own. A start there must find everything that was promised before the loss of power.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};

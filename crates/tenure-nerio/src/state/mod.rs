@@ -100,9 +100,9 @@ impl Recovered {
 pub enum Memory {
     /// There is nothing to remember: no wait, fences from the beginning.
     Fresh,
-    /// Everything is forgotten, or there was nothing yet: wait out all leases, then read the fences
-    /// from a full quorum of others ("The scalar fence", rule 4), or found the cluster with all of
-    /// them.
+    /// Everything is forgotten, or there was nothing yet. The grantor waits out all leases, and
+    /// then reads the fences from a full quorum of others ("The scalar fence", rule 4), or founds
+    /// the cluster with all of them.
     Lost,
     /// Fences begin at the reserve.
     Kept {

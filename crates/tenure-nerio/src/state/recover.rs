@@ -2,8 +2,8 @@
 //! up for: see `docs/decisions/recover.md`.
 //!
 //! The directory is edited while no node has it. A lost directory gets a new memory, with a floor
-//! of fences and without grants: its node waits for the longest lease to end, and serves. An intact
-//! directory keeps its contents, and its fences go on above the floor as well.
+//! of fences and without grants. Its node waits for the longest lease to end, and then serves. An
+//! intact directory keeps its contents, and its fences go on above the floor as well.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -188,9 +188,9 @@ impl Recovery {
     const HELD_MAX: Fence = Fence::new((1 << 53) - 1);
 
     /// Edits the directory of `grantor`. The directory stays unchanged if it differs from the
-    /// declaration, if a node holds it, if it is in another epoch than that of the settings, or if
-    /// it has promised fences above the floor. A lost directory also stays unchanged until an
-    /// intact directory was recovered. A repetition changes nothing more.
+    /// declaration, or if a node holds it. The same holds if the directory is in another epoch than
+    /// the settings, or has promised fences above the floor. A lost directory also stays unchanged
+    /// until an intact directory was recovered. A repetition changes nothing more.
     pub fn carry_out(&self, path: &Path, grantor: &Grantor) -> Result<Edited, RecoveryError> {
         if let Some(given) = self.epoch.filter(|given| *given != self.own) {
             return Err(RecoveryError::Settings { given, own: self.own });

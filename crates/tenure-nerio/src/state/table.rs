@@ -4,11 +4,11 @@
 //! ```text
 //! head 4096 | pair 0: slot slot | pair 1 | …
 //! ```
-//! The head is an envelope with the instance and the boot to which the table belongs. Except in a
-//! table of epoch 0 that no `Record::Table` began, the head also names the epoch, and the instant
-//! until which leases of earlier epochs may last. A grant is one `pwrite` of one slot, without a
-//! flush: the page cache outlives the process. Each write first checks the table's length. The
-//! thread that flushes checks the table's name.
+//! The head is an envelope with the instance and the boot to which the table belongs. The head also
+//! names the epoch, and the instant until which leases of earlier epochs may last. Only a table of
+//! epoch 0 that no `Record::Table` began lacks these two. A grant is one `pwrite` of one slot,
+//! without a flush: the page cache outlives the process. Each write first checks the table's
+//! length. The thread that flushes checks the table's name.
 
 use std::collections::HashMap;
 use std::fs::File;

@@ -100,8 +100,8 @@ pub(super) fn receive<T: DeserializeOwned>(line: &OwnedFd) -> io::Result<Option<
     let mut bytes = [0; FRAME_MAX];
     let mut next = || rustix::io::retry_on_intr(|| recv(line, &mut bytes, RecvFlags::TRUNC));
     let (_, length) = match next() {
-        // The other side has ended and left frames of ours unread. The kernel says so once, ahead
-        // of the frames that it has sent before its end.
+        // The other side has ended and left frames of ours unread. The kernel reports that once,
+        // and then hands out the frames that the other side has sent.
         Err(Errno::CONNRESET) => next()?,
         received => received?,
     };

@@ -1,5 +1,5 @@
 //! Supervised release: a member on the same machine watches a process, and reports its end to all
-//! members, which then free its elections without waiting for the leases.
+//! members. The members then free the elections of that process without waiting for its leases.
 //!
 //! ```text
 //! candidate's process                                    member's process

@@ -43,7 +43,7 @@ pub type Report = Box<dyn Fn(Who) -> bool + Send>;
 
 impl Supervisor {
     /// Watches processes that ask for it at `path`. `patience` is the longest time for which a
-    /// lease or a promise may last after the end of its process, `pause` is the span between two
+    /// lease or a promise may last after the end of its process. `pause` is the span between two
     /// reports.
     pub fn begin(
         path: &Path,

@@ -65,8 +65,8 @@ impl fmt::Display for SupervisorAt {
     }
 }
 
-/// The supervisor cannot be told that a work begins: it has not read for long. Without its
-/// knowledge the work must not begin, because it might outlast the end of this process.
+/// The supervisor cannot be told that a work begins, because the supervisor has not read for long.
+/// Such a work must not begin: it might outlast this process without the supervisor's knowledge.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "the supervisor {at} does not hear that work begins: {source}; check the node {name}, or \

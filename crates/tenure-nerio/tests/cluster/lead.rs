@@ -30,7 +30,7 @@ async fn leader_keeps_no_node() {
     soon(again.close()).await;
 }
 
-/// Starts a node once the thread of the one before has unlocked the directory.
+/// Starts a node once the thread of the previous node has unlocked the directory.
 async fn restarted<F>(start: &F, name: &str, opening: Opening) -> Node
 where
     F: Fn(&str, Opening) -> Node,

@@ -116,7 +116,7 @@ pub trait Backend: Send + Sized + 'static {
     /// The longest time for which a closing node waits until others know of its end.
     fn farewell(&self) -> Duration;
 
-    /// Whether no other node can still hold a claim of this core.
+    /// Whether other nodes and the store have nothing left of this core's campaigns.
     fn is_idle(&self, _core: &Self::Core) -> bool {
         true
     }

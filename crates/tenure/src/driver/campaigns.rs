@@ -46,8 +46,8 @@ struct Entry<C: SafetyClass> {
     transfer: Option<TransferReply>,
 }
 
-/// All campaigns of a driver: at most one open campaign for each election, and ended ones whose end
-/// others may not know yet. Dropping this value ends all of them as closed.
+/// All campaigns of a driver: at most one open campaign for each election, and ended campaigns
+/// whose end others may not know of yet. Dropping this value ends all of them as closed.
 pub struct Campaigns<C: SafetyClass> {
     campaigns: HashMap<ElectionName, Entry<C>>,
     leaving: HashMap<ElectionName, Vec<Entry<C>>>,
@@ -311,7 +311,7 @@ impl<C: SafetyClass> Campaigns<C> {
         sorted(self.campaigns.keys())
     }
 
-    /// Whether every campaign and leadership has ended, and others know.
+    /// Whether every campaign and leadership has ended, and others know of the end.
     #[must_use]
     pub fn is_quiet(&self) -> bool {
         self.campaigns.is_empty() && self.leaving.is_empty()

@@ -212,7 +212,7 @@ impl<B: Backend> Loop<B> {
         machine.command(election, command);
     }
 
-    /// Gives everything up. The loop ends once others know, or after the farewell time.
+    /// Gives everything up. The loop ends once others know of the end, or after the farewell time.
     fn close(&mut self, now: Time, done: Option<oneshot::Sender<()>>) {
         if self.closing.is_some() {
             return;

@@ -98,8 +98,8 @@ impl FileSize {
 
     /// Reads the file `name` in the directory `at`, or with [`AtFlags::EMPTY_PATH`] the open file
     /// `at`. Does not read the file's times. Since Linux 6.13 each write after a read of the times
-    /// takes the inode to the journal; without such reads only the first write in a tick of the
-    /// clock does.
+    /// takes the inode to the journal. Without such reads only the first write in a tick of the
+    /// clock does so.
     fn read(at: BorrowedFd<'_>, name: &str, flags: AtFlags) -> rustix::io::Result<Self> {
         match rustix::fs::statx(at, name, flags, StatxFlags::INO | StatxFlags::SIZE) {
             Ok(there) => {
@@ -216,7 +216,7 @@ impl Directory {
     /// Writes the pid of this process into the directory.
     pub fn sign(&self) -> Result<(), StateError> {
         // The text has a fixed length, so that no reader finds part of it, or the tail of an older
-        // one.
+        // text.
         let pid = format!("{:<10}\n", std::process::id());
         self.file(LOCK, OFlags::WRONLY | OFlags::CREATE)
             .and_then(|mut file| self.disk.write(&mut file, pid.as_bytes()))
@@ -291,9 +291,9 @@ impl Directory {
             .is_some_and(|(known, there)| known.id == there.id && known.bytes <= there.bytes)
     }
 
-    /// Removes the name `name` if it leads to another file than the written one, or to a file that
-    /// was cut off: the next start must not use such a file. If something else is missing, such as
-    /// the lock, the name stays: another process may have put the file there for itself.
+    /// Removes `name` if it leads to another file than the written file, or to a file that was cut
+    /// off. The next start must not use such a file. If something else is missing, such as the
+    /// lock, the name stays: another process may have put the file there for itself.
     pub fn distrust(&self, name: &str) {
         if self.check(|file| file != name).is_err() {
             return;
@@ -351,9 +351,9 @@ impl Directory {
         Ok(())
     }
 
-    /// Notes that `file` is about to replace the one under `name`: until
-    /// [`remember`](Self::remember) a check on another thread may find either. A lock during the
-    /// rename would block the driver's check if the rename hangs in the disk.
+    /// Notes that `file` is about to replace the file under `name`. Until the call of
+    /// [`remember`](Self::remember), a check on another thread may find either file. A lock during
+    /// the rename would block the driver's check if the rename hangs in the disk.
     fn expect(&self, name: &str, file: &File) -> io::Result<()> {
         let stat = rustix::fs::fstat(file)?;
         let mut in_use = self.in_use();

@@ -2,7 +2,7 @@
 //!
 //! A write goes to another name; the file is flushed and renamed, and then the directory is
 //! flushed. So no interrupted write leaves damage, and a reader can refuse every damaged file. Two
-//! slots in one file would be cheaper, but a damaged newer slot would look like an interrupted
+//! slots in one file would be cheaper. But a damaged newer slot would look like an interrupted
 //! write, and a reader would use the older slot.
 
 use std::io::Read;

@@ -129,7 +129,7 @@ fn overtaken_leader_is_not_named() {
     assert!(named(20, [(0, p()), (10, p()), (10, holds("q", 6, 4_000))]).is_some());
 }
 
-/// A member reports that it does not know an election: its answer is included in the age, too.
+/// A member reports that it does not know an election. The age includes that answer, too.
 #[test]
 fn age_covers_all_answers() {
     let election: ElectionName = "e".parse().unwrap();
