@@ -97,9 +97,9 @@ impl Agreement {
         self.shown.retain(|name, _| membership.position(name).is_some());
     }
 
-    /// Returns a notice when the members that differ begin to leave no quorum, and when they cease
-    /// to. An unconfirmed list may be old, and a single member on it may be enough to learn the
-    /// others. So all members of an unconfirmed list must differ.
+    /// Returns a notice when the members that differ begin to leave no quorum, and when a quorum is
+    /// possible again. An unconfirmed list may be old, and a single member on it may be enough to
+    /// learn the others. So all members of an unconfirmed list must differ.
     pub(crate) fn weigh(&mut self, membership: &Membership, is_confirmed: bool) -> Option<Notice> {
         let differing = self.lasting(membership);
         let is_hopeless = if is_confirmed {

@@ -35,7 +35,7 @@ pub struct Edicts {
 }
 
 impl Node {
-    /// The creator of edicts for a leadership that this node has won.
+    /// Returns the [`Edicts`] of a leadership that this node has won.
     pub fn edicts(&self, leader: &Leader<AtMostOne>) -> Result<Edicts, NotWonHere> {
         let source = driver::extra::<Source, _>(leader).ok_or(NotWonHere)?;
         if source.inc != self.who().inc {

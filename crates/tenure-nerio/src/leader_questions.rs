@@ -1,4 +1,4 @@
-//! Questions of a node to others, in addition to the question for the leader.
+//! Questions of a node to others, in addition to the question which node leads.
 
 use std::net::SocketAddr;
 use std::time::Duration;

@@ -190,10 +190,10 @@ impl Node {
         self.shared.driver.ask(Ask::Disagreement).await.flatten()
     }
 
-    /// Gives up every claim, and waits until a quorum knows or half a second has passed. Afterwards
-    /// the address and the state directory are free for the next start; only a write that hangs for
-    /// longer than a second keeps the directory locked. Every handle of this node then reports that
-    /// it does not lead.
+    /// Gives up every claim, and waits until a quorum knows of that, or half a second has passed.
+    /// Afterwards the address and the state directory are free for the next start; only a write
+    /// that hangs for longer than a second keeps the directory locked. Every handle of this node
+    /// then reports that it does not lead.
     ///
     /// Work under a leadership must have ended before this call. Dropping the future changes
     /// nothing: the node closes all the same.

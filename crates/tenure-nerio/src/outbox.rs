@@ -22,8 +22,8 @@ const HURRIED_MAX: usize = 4;
 /// Maximum number of epochs whose packers are kept.
 const PACKERS_MAX: usize = 4;
 
-/// Unfinished datagrams: one for each member and each address, in the order in which they were
-/// begun and leave.
+/// Unfinished datagrams: one for each member and each address. They leave in the order in which
+/// they were begun.
 pub(crate) struct Outbox {
     packers: Packers,
     filling: Vec<Datagram>,

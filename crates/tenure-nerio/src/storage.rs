@@ -277,7 +277,7 @@ impl FlushThread {
             // The disk is slow, and the last requested check still waits for it.
             return false;
         }
-        // This process may have been stopped for long.
+        // This process may have been stopped for long, so the age of the check counts, too.
         let began = Time::from_nanos(self.looks.began.load(Ordering::Relaxed));
         now.since(began) < STALE && !self.looks.lost.load(Ordering::Relaxed)
     }

@@ -1,4 +1,4 @@
-//! Questions to all grantors at once for their grants, for people and for rolling restarts.
+//! Questions about grants to all grantors at once. People and rolling restarts use the answers.
 
 mod obstacles;
 
@@ -390,7 +390,7 @@ async fn elections_of(voice: &mut Voice) -> Reply<BTreeSet<ElectionName>> {
     }
 }
 
-/// The members whose asker says `is_so` of them.
+/// The members for which `is_so` holds at their askers.
 fn those(voices: &[Voice], is_so: fn(&Asker, &NodeName) -> bool) -> BTreeSet<NodeName> {
     let is_so = |voice: &&Voice| is_so(&voice.asker, &voice.member.name);
     voices.iter().filter(is_so).map(|voice| voice.member.name.clone()).collect()

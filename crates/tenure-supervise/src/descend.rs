@@ -30,7 +30,7 @@ use crate::frame::Ended;
 /// time.
 const LOOKS: usize = 16;
 
-/// Living and unreaped processes below this one, as far as one look shows them.
+/// Processes below this one that live or are not reaped yet, as far as one pass shows them.
 #[derive(Default)]
 struct Tree {
     children: Vec<Pid>,

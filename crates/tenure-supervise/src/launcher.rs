@@ -134,7 +134,7 @@ fn become_command(launch: &Launch, link: &Link) -> Result<Infallible, Failure> {
 /// The reason why a script cannot be executed as its first line says.
 pub(crate) fn unusable_script(program: &Path) -> Option<String> {
     let head = head(program)?;
-    // The C library would run the file by `/bin/sh`, whatever interpreter it names.
+    // The C library would run the file by `/bin/sh`, whatever interpreter the file names.
     if head.starts_with(b"\xef\xbb\xbf#!") {
         let why = "a byte order mark stands before the #! of its first line, so no interpreter is \
                    found; remove the mark, as `sed -i '1s/^\\xEF\\xBB\\xBF//' FILE` does";

@@ -23,8 +23,8 @@
 //!
 //! 1. At `until − grace` all processes of the command get SIGTERM (and SIGCONT, so that a stopped
 //!    process sees it). At `until − kill_margin` at the latest they get SIGKILL. The guard starts
-//!    10 ms early, so that its waking up does not use up the margin. (`timeline.rs` has the times,
-//!    `guard.rs` sends the signals, `supervised.rs` sends SIGKILL when the guard is lost.)
+//!    to kill 10 ms early, so that its wake-up does not use up the margin. (`timeline.rs` has the
+//!    times, `guard.rs` sends the signals, `supervised.rs` sends SIGKILL when the guard is lost.)
 //! 2. The command is ended at once by [`Supervised::stop`], by the end of the supervisor, by one of
 //!    the [`ending_signals`] to the guard, and by a packet that the guard cannot decode. Then
 //!    SIGTERM comes at once, and SIGKILL after `grace`, or at `until − kill_margin` if that is

@@ -45,8 +45,8 @@ pub struct Plan {
     /// `TENURE_UNTIL_FILE`: holds the end of the lease in nanoseconds of `CLOCK_BOOTTIME`, or
     /// `none` once the lease has no end, and a newline. Each new content replaces the file, so it
     /// can be read at any time. A command that starts without an end of the lease gets neither file
-    /// nor variable. The file is removed when the handle is dropped. A killed supervisor leaves it
-    /// behind, with an instant that is soon over.
+    /// nor variable. The file is removed when the handle is dropped. A killed supervisor leaves the
+    /// file behind, with an instant that soon passes.
     pub until_file: PathBuf,
     /// Span before the end of the lease at which the command gets SIGTERM, and the time that it has
     /// after a stop. At least `kill_margin`; a command whose grace equals the kill margin is killed

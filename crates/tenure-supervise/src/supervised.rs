@@ -61,7 +61,7 @@ const STUCK_MIN: Duration = Duration::from_secs(1);
 /// process left. After this time the supervisor also warns of other processes that do not end.
 const REAPING_MAX: Duration = Duration::from_secs(5);
 
-/// Longest wait for the spawning of another guard while strays are being killed.
+/// Longest wait for the spawning of another guard, before the processes of a lost guard are killed.
 const SPAWNING_MAX: Duration = Duration::from_millis(100);
 
 /// The guard of a stopped command counts as lost when grace, kill margin and this time have passed.

@@ -277,7 +277,7 @@ impl<C: SafetyClass> Leader<C> {
         work: F,
     ) -> Result<F::Output, Loss> {
         let outcome = {
-            // Dropped at the end of this block, before anything is given up.
+            // The work is dropped at the end of this block, before anything is given up.
             let mut work = Box::pin(work);
             tokio::select! {
                 biased;

@@ -93,7 +93,7 @@ async fn serve(
     let socket = tokio::net::UdpSocket::from_std(socket)?;
     let mut asker = Asker { socket, addresses, round: 0, buffer: [0; LENGTH] };
     loop {
-        // The third answer to the round before arrives during this wait.
+        // The third answer of the previous round arrives during this wait.
         let order = tokio::select! {
             biased;
             late = asker.socket.recv_from(&mut asker.buffer) => {

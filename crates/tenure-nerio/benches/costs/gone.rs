@@ -18,7 +18,7 @@ use crate::target::Targets;
 
 /// No lease ends during a round.
 const LEASE: Duration = Duration::from_secs(60);
-/// Longest wait for a process that was just started to be watched.
+/// Longest wait until a process that was just started is watched.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Measures from the end of the leader's process until the campaign of a waiting candidate

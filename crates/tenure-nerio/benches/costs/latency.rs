@@ -1,4 +1,5 @@
-//! Winning an uncontended election, and taking one over from a leader that resigns.
+//! The times of a victory in an uncontended election, and of a take-over from a leader that
+//! resigns.
 
 use std::thread::sleep;
 use std::time::Duration;

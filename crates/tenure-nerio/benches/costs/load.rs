@@ -41,7 +41,8 @@ pub(crate) fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
             rates.print(count, role);
             shares.push(rates.percent);
         }
-        // Only counts the elections: the node does not campaign again for a lost leadership.
+        // This order only counts the elections: the node does not campaign again for a lost
+        // leadership.
         held.push((count, nodes[0].1.ask(&hold)?.parse()?));
         if count == MANY {
             let grantors = &shares[1..];

@@ -137,7 +137,8 @@ impl<T: Transport> Wire<T> {
         self.members_moved();
     }
 
-    /// Reports when the members that differ begin to leave no quorum, and when they cease to.
+    /// Reports when the members that differ begin to leave no quorum, and when a quorum is possible
+    /// again.
     pub(super) fn weigh_agreement(&mut self, is_confirmed: bool) {
         let Some(membership) = self.memberships.first() else { return };
         let notice = self.agreement.weigh(membership, is_confirmed);

@@ -8,7 +8,7 @@ use std::str::FromStr;
 pub enum Right {
     /// Hold leases: the holder of this right can lead.
     Contend,
-    /// Ask for the leader, for waiting candidates and for elections.
+    /// Ask which node leads, which candidates wait, and which elections exist.
     Ask,
     /// Order leaders to resign or hand over.
     Resign,

@@ -163,7 +163,7 @@ pub(super) struct Hello<'a> {
     pub(super) grant: &'a [u8],
 }
 
-/// Writes a hello of the holder of `aead`, through the gate of the key.
+/// Writes a hello, sealed with `aead`, and its tag for the gate of the key.
 pub(super) fn hello(
     aead: &Aead,
     gate: &Aead,

@@ -386,7 +386,8 @@ impl Seal {
         let accepted = self.accepts_since.is_some();
         match (accepted, self.keys.accepts_unsealed()) {
             (true, false) => self.accepts_since = None,
-            // Forget the senders so far: their datagrams were refused, and may come from anywhere.
+            // Forget the senders listed so far: their datagrams were refused, and may come from
+            // anywhere.
             (false, true) => self.unsealed = unsealed::UnsealedSenders::default(),
             _ => {}
         }

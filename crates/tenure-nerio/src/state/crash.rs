@@ -27,7 +27,7 @@ type Number = u64;
 /// Names that appeared in a directory or, without a number, disappeared; a rename is both at once.
 type Change = Vec<(String, Option<Number>)>;
 
-/// The files of a state directory that is found on a disk; `None` without one.
+/// The files of the state directory on a disk; `None` without a directory.
 type DiskContent = Option<BTreeMap<String, Vec<u8>>>;
 
 #[derive(Default, Debug)]
@@ -81,7 +81,7 @@ impl Account {
         self.changes.entry(number(at)).or_default().push(change);
     }
 
-    /// All possible contents of `directory`: each change there or not.
+    /// All possible contents of `directory`, with or without each change.
     fn possible(&self, directory: Number) -> Vec<BTreeMap<String, Number>> {
         let mut possible = vec![self.names.get(&directory).cloned().unwrap_or_default()];
         for change in self.changes.get(&directory).into_iter().flatten() {

@@ -1,5 +1,5 @@
-//! Recovery of members that are left of an epoch and are no quorum. The document of that epoch
-//! names memories: see `docs/decisions/recover.md`.
+//! Recovery of an epoch of which so few members are left that they are no quorum. The document of
+//! that epoch names memories: see `docs/decisions/recover.md`.
 //!
 //! An operator edits each directory while no node holds it. The memory of the directory enters the
 //! epoch of the survivors. Each survivor makes the same document of that epoch from the document

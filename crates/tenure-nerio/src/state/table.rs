@@ -95,7 +95,7 @@ impl Owner {
             None => (FORMAT2, postcard::to_allocvec(&Key2 { instance, boot })),
             Some(epoch) => (FORMAT, postcard::to_allocvec(&Key { instance, boot, epoch, until })),
         };
-        // Cannot fail: nothing in it has an unknown length.
+        // Cannot fail: no part of the head has an unknown length.
         let mut head = format.seal(&body.unwrap_or_default());
         head.resize(HEAD, 0);
         head

@@ -221,8 +221,8 @@ impl Watched {
         Ok(socket)
     }
 
-    /// Ends the watch. If the supervisor cannot be told, no work may begin any more: it would not
-    /// hear of that work.
+    /// Ends the watch. If the supervisor cannot be told, no work may begin any more: the supervisor
+    /// would not hear of that work.
     fn hang_up(&self) {
         let mut line = self.line();
         line.is_watched = false;

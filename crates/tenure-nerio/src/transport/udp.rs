@@ -95,7 +95,7 @@ pub enum UdpError {
 }
 
 impl Udp {
-    /// A socket on `address`, which must be a loopback address. Port 0 takes any.
+    /// A socket on `address`, which must be a loopback address. Port 0 takes any free port.
     pub fn loopback(address: SocketAddr) -> Result<Self, UdpError> {
         if !address.ip().to_canonical().is_loopback() {
             return Err(UdpError::NotLoopback { address });

@@ -31,8 +31,8 @@ async fn until(node: &Node, is_it: impl Fn(&Notice) -> bool) -> Notice {
     .await
 }
 
-/// Leases are 20 s: the longest of one grantor is a day, that of another one 21 s, and the third
-/// has other clocks. The first two are a quorum, and a candidate with 60 s waits and reports that.
+/// Leases are 20 s. The longest lease of a is a day, that of b is 21 s, and c has another drift
+/// bound. So a and b are a quorum. A candidate with leases of 60 s waits, and reports the reasons.
 #[tokio::test]
 async fn agreeing_quorum_goes_on() {
     let config = config();

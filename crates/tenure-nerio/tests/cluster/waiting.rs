@@ -165,8 +165,8 @@ async fn stranger_is_logged_once() {
     assert_eq!(lines[0].0, Level::WARN);
 }
 
-/// A socket on loopback reaches no other host: a candidate there would never win, without a
-/// message.
+/// A socket on loopback reaches no other host. A candidate there would never win, and no message
+/// would say why.
 #[test]
 fn candidate_binds_members_family() {
     let member =

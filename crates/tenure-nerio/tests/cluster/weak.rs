@@ -120,7 +120,7 @@ impl Stage {
 }
 
 /// No partition has a quorum: each has a weak leader, and none has a leader. After the partition
-/// there is one of each.
+/// there is one weak leader, and one leader.
 #[tokio::test]
 async fn partition_without_quorum_has_weak_leaders() {
     let mut stage = Stage::start(false).await;

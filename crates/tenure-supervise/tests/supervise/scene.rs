@@ -354,7 +354,7 @@ impl Drop for Scene {
     }
 }
 
-/// Whether a read gave nothing only because nothing came in time.
+/// Whether a read failed only because no data came in time.
 pub(crate) fn timed_out(error: &std::io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
 }

@@ -46,7 +46,7 @@ pub trait Backend: Send + Sized + 'static {
         clock::wall()
     }
 
-    /// Whether the settings of the core compare wall time, for a core with a choice.
+    /// Whether the core compares wall time, where its settings decide that.
     fn compares_wall(&self) -> bool {
         false
     }

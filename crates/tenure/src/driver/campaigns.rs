@@ -1,5 +1,5 @@
-//! Campaigns and leaderships on the driver's side: raises and lowers their claims, and ends all of
-//! them when the loop ends or panics.
+//! Keeps campaigns and leaderships on the driver's side. Raises and lowers their claims, and ends
+//! all of them when the loop ends or panics.
 
 use std::collections::HashMap;
 use std::fmt;

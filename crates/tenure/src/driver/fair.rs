@@ -1,4 +1,4 @@
-//! Fair handling of input: one of each kind in turn.
+//! Fair handling of input: one input of each kind in turn.
 
 /// Handles input, one input of each kind in turn, until none is left, or each kind has had `limit -
 /// 1` turns, or `is_late` returns true. So a kind whose input never ends delays neither other kinds

@@ -1,4 +1,5 @@
-//! The thread of a node's loop, and how handles reach the loop, also once it has ended.
+//! The thread of a node's loop, and the connection of handles to the loop. The connection can still
+//! be asked after the loop has ended.
 
 use std::fmt;
 use std::io;

@@ -272,7 +272,7 @@ impl<B: Backend> Loop<B> {
         self.effects = effects;
     }
 
-    /// Sets the alarm to the next deadline of the core or of the closing, or earlier.
+    /// Arms the timer for the next deadline of the core, or for the end of the close.
     fn arm(&mut self) {
         let closing = self.closing.as_ref().map(|closing| closing.until);
         self.timer.arm(self.machine.core.due().into_iter().chain(closing).min());

@@ -184,7 +184,7 @@ fn leaked_application_key_forges_nothing() {
     assert_eq!(net.settle(), ["on"]);
 }
 
-/// An application greets in the name of a member's address, at which it can listen.
+/// An application sends a hello from a member's address, and can receive there, too.
 #[test]
 fn application_never_takes_member_address() {
     let mut net = Net::new(vec![(A, seal(member(), 1)), (B, seal(application("billing"), 3))]);

@@ -24,7 +24,7 @@ fn heard(net: &mut Net, address: &str) -> Keyring {
     net.nodes.get_mut(&at(address)).unwrap().keyring(net.now)
 }
 
-/// A node without a key sends to another one.
+/// A datagram of a node without a key to another node.
 fn unsealed(from: &str, to: &str, text: &str) -> Packet {
     Packet { from: at(from), to: at(to), bytes: plain(text) }
 }
