@@ -138,8 +138,8 @@ pub(crate) async fn find(
     find_after(config, config.membership(), keys, from).await
 }
 
-/// As [`find`], with the members of `known`: those of the settings, or of an epoch that was found
-/// before. After a change no quorum of an older list may be left.
+/// Like [`find`], with the members of `known`: the members of the settings, or of an epoch that was
+/// found before. After a change no quorum of an older list may be left.
 pub(crate) async fn find_after(
     config: &Checked,
     known: &Arc<Membership>,
@@ -246,7 +246,7 @@ async fn latest(
     }
 }
 
-/// The epoch that members of the list `own` name, if none of them names the cluster of the list.
+/// The epoch that members of the list `own` name, if no member names the cluster of the list.
 async fn elsewhere(
     config: &Checked,
     own: &Membership,

@@ -382,7 +382,7 @@ async fn elections_of(voice: &mut Voice) -> Reply<BTreeSet<ElectionName>> {
         };
         let last = listed.names.last().cloned();
         names.extend(listed.names);
-        // Stop asking a member that announces more names and has none.
+        // Stop asking a member that announces more names and sends no further name.
         if !listed.more || last <= after {
             return Ok(Some((listed.service, names)));
         }

@@ -218,7 +218,7 @@ fn write_for_ever(path: &Path, first: u64) {
     }
 }
 
-/// Every entry is that of the last write that returned, or of the write under way. The reserve is
+/// Every entry comes from the last write that returned, or from the write under way. The reserve is
 /// not below the last durable reserve.
 #[test]
 fn killed_writer_forgets_nothing() {

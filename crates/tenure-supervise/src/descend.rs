@@ -225,8 +225,8 @@ fn group(pid: Pid) -> Option<Pid> {
     Stat::read(pid).filter(|stat| stat.group > 0).and_then(|stat| Pid::from_raw(stat.group))
 }
 
-/// Drops the error: a process that is gone needs no signal, and a process of another user gets
-/// none, but is waited for.
+/// Drops the error: a process that is gone needs no signal, and a process of another user gets no
+/// signal, but is waited for.
 fn sent(result: rustix::io::Result<()>) {
     match result {
         Ok(()) | Err(_) => {}

@@ -41,7 +41,8 @@ pub(crate) struct Launch {
 
 impl Launch {
     /// The command that starts the launcher, in its own process group, with `link` as standard
-    /// input. The other standard streams are those of the guard, which has those of the supervisor.
+    /// input. The launcher shares the other standard streams with the guard, and so with the
+    /// supervisor.
     pub(crate) fn command(&self, link: Link) -> Command {
         let mut command = Command::new(MYSELF);
         command.arg0(std::env::args_os().next().unwrap_or_default());

@@ -1,6 +1,6 @@
 //! The floor: the cost of asking three processes and hearing from two, and nothing else.
 //!
-//! Threads, runtimes, sockets and hand-overs are those of nodes and of an application; the
+//! Threads, runtimes, sockets and hand-overs are the same as in nodes and in an application. The
 //! protocol, the wire format and the state directory are left out.
 
 use std::io::{BufRead, Write};

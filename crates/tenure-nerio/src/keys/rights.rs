@@ -56,7 +56,7 @@ impl Right {
 }
 
 impl Rights {
-    /// The rights of a key that names none: to contend and to ask.
+    /// The rights of a key that names no rights: to contend and to ask.
     pub const USUAL: Self = Self(Right::Contend.bit() | Right::Ask.bit());
 
     /// Whether `right` is one of these.

@@ -49,7 +49,7 @@ pub(crate) fn config(members: Vec<Member>, drift: &str) -> Checked {
     config.check().unwrap()
 }
 
-/// The document of an epoch 1 of these members, after that of `before`.
+/// The document of an epoch 1 with these members, after the document of `before`.
 pub(crate) fn changed(before: &Checked, members: Vec<Member>) -> Document {
     let mut document = Document::of_line(&config(members, "0.001"));
     document.number = 1;

@@ -122,7 +122,7 @@ pub struct AllCandidates {
     pub membership: Arc<Membership>,
     pub members: Vec<(Member, Heard)>,
     pub leader: Option<Leads>,
-    /// The leader first, then candidates with grants, then those that have waited longest.
+    /// The leader first, then candidates with grants, then the others, the longest wait first.
     pub candidates: Vec<CandidateSeen>,
     /// Time of the first question: no answer is older.
     pub asked: Time,

@@ -67,8 +67,9 @@ struct Place {
     /// Addresses of all hosts, in the order in which they are tried.
     addresses: Vec<SocketAddr>,
     current: usize,
-    /// Start of the silence at this address, and of the whole silence, on `CLOCK_BOOTTIME`.
+    /// Start of the silence at the current address, on `CLOCK_BOOTTIME`.
     tried: Option<Time>,
+    /// Start of the silence at all addresses.
     silent: Option<Time>,
     lives: Lives,
 }

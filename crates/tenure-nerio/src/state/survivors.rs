@@ -36,8 +36,8 @@ pub struct Survival {
 }
 
 /// The epoch of the survivors, as the first survivor names it to the others. Another declaration of
-/// the operator would make another epoch of the same number, and both epochs would elect. For a
-/// [`Recovery`](super::Recovery), epoch 0 of the settings itself.
+/// the operator would make another epoch of the same number, and both epochs would elect leaders.
+/// For a [`Recovery`](super::Recovery) this is epoch 0 of the settings itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SurvivorsEpoch {
     /// Number of the epoch that was recovered.
@@ -68,7 +68,7 @@ impl FromStr for SurvivorsEpoch {
 pub struct Survived {
     /// Document of the epoch of the survivors.
     pub document: Arc<Document>,
-    /// The epoch, as other members need it.
+    /// The epoch, in the form that the recovery of the other members needs.
     pub epoch: SurvivorsEpoch,
     pub floor: Fence,
     /// Reserve before the recovery.

@@ -14,8 +14,9 @@ use tokio::sync::mpsc;
 
 pub(crate) const ROLE: &str = "__actor";
 
-/// Pause between renewals, and the length of each ([`LONG`]).
+/// Pause between renewals.
 const RENEWAL: Duration = Duration::from_millis(100);
+/// Length of a lease after a renewal.
 const LONG: Duration = Duration::from_secs(600);
 
 /// Pause between two looks for the guard.
@@ -110,8 +111,9 @@ async fn play(
     Ok(format!("outcome {} {} {outcome}", gone.as_nanos(), outcome.exit_code()))
 }
 
-/// Obeys an order other than `renew`: `look` reaps orphans; `extend UNTIL`; `flood TIMES BEFORE
-/// UNTIL` extends `TIMES` times, at last to `UNTIL` and before to `BEFORE`; `stop` has no answer.
+/// Obeys an order other than `renew`. The order `look` reaps orphans, and `extend UNTIL` sets the
+/// end of the lease. The order `flood TIMES BEFORE UNTIL` sets the end `TIMES` times, at last to
+/// `UNTIL` and before to `BEFORE`. The order `stop` has no answer.
 fn obey(order: &str, supervised: &mut Supervised, mut control: &UnixStream) {
     let words: Vec<&str> = order.split(' ').collect();
     let time = |word: &str| Time::from_nanos(word.parse().unwrap());

@@ -78,8 +78,9 @@ pub(crate) struct Scene {
     control: Option<BufReader<UnixStream>>,
     /// End of the lease at the start, or when it was shortened.
     pub(crate) until: Time,
-    /// First process of the command and the guard, once they are started.
+    /// First process of the command, once it is started.
     pub(crate) command: i32,
+    /// The guard, once it is started.
     pub(crate) guard: i32,
     /// Time at which the supervisor knew that no process of the command was left.
     pub(crate) gone: Time,

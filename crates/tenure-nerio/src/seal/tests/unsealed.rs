@@ -99,7 +99,7 @@ fn late_silence_keeps_key() {
         net.say(A, B, "answer");
         assert_eq!((readable(&net, B), net.settle()), (0, vec!["answer".to_owned()]));
     }
-    // A lost datagram with its hello changes nothing either.
+    // The loss of a datagram and of its hello changes nothing, too.
     net.wait(1_500);
     net.say(A, B, "lost");
     net.queue.clear();
