@@ -28,14 +28,14 @@ pub struct Plan {
     pub name: OsString,
     /// Arguments, without the name.
     pub args: Vec<OsString>,
-    /// `TENURE_ELECTION`.
+    /// Value of the command's variable `TENURE_ELECTION`.
     pub election: ElectionName,
-    /// `TENURE_ID`.
+    /// Value of `TENURE_ID`.
     pub id: NodeName,
-    /// `TENURE_FENCE`; unset for the command when there is none.
+    /// Value of `TENURE_FENCE`; without a fence the command does not have this variable.
     pub fence: Option<Fence>,
-    /// `TENURE_ROLE`, in an election with several roles; without it the command inherits the
-    /// variable.
+    /// Value of `TENURE_ROLE`, in an election with several roles; without a value the command
+    /// inherits the variable.
     pub role: Option<u32>,
     /// Streams for the command's output; `None` for this process's own.
     pub output: Option<Output>,

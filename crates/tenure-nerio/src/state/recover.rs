@@ -117,7 +117,7 @@ pub enum RecoveryError {
          Then run the command here without --epoch, and run on the others what it prints"
     )]
     Begun { path: PathBuf, node: NodeName, found: u64 },
-    /// The vote does not say whether that epoch is decided.
+    /// The vote does not say whether the epoch `next` is decided.
     #[error(
         "state directory {path} of node {node} has voted for epoch {next}, which leaves {node} \
          out or gives its place to another memory; leave this directory alone, and run the command \

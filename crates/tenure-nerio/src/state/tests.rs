@@ -329,7 +329,7 @@ fn second_torn_slot_is_not_believed() {
     }
     drop(state);
     let table = fs::read(world.grants()).unwrap();
-    // Sequence 2 of each is in its even slot.
+    // The second write of each election is in the election's even slot.
     let mut torn = table.clone();
     torn[HEAD + 100] ^= 1;
     torn[HEAD + 20] ^= 1;

@@ -151,7 +151,8 @@ async fn stranger_is_logged_once() {
     let stranger = candidate(&theirs.check().unwrap(), "stranger");
     let campaign = stranger.election("strange").unwrap().campaign("1");
     let ignored = async {
-        // 200 datagrams at 10 ms each take two seconds: a stranger is reported after one.
+        // 200 datagrams at 10 ms each take two seconds, and a stranger is reported after one
+        // second.
         while node.counters().await.unwrap().ignored.get("epoch") < Some(&200) {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }

@@ -1,4 +1,4 @@
-//! Commands and guards that their supervisor may not end.
+//! Commands that their supervisor may not kill, and guards that it cannot reap.
 
 use std::ffi::OsString;
 use std::fs;
