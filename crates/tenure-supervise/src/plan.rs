@@ -42,11 +42,11 @@ pub struct Plan {
     /// Variables of this process that the command does not inherit, such as those that hold a
     /// password.
     pub withheld: Vec<OsString>,
-    /// `TENURE_UNTIL_FILE`: holds the end of the lease in nanoseconds of `CLOCK_BOOTTIME`, or
-    /// `none` once the lease has no end, and a newline. Each new content replaces the file, so it
-    /// can be read at any time. A command that starts without an end of the lease gets neither file
-    /// nor variable. The file is removed when the handle is dropped. A killed supervisor leaves the
-    /// file behind, with an instant that soon passes.
+    /// Value of `TENURE_UNTIL_FILE`: the path of a file. The file holds the end of the lease in
+    /// nanoseconds of `CLOCK_BOOTTIME`, or `none` once the lease has no end, and a newline. Each
+    /// new content replaces the file, so it can be read at any time. A command that starts without
+    /// an end of the lease gets neither file nor variable. The file is removed when the handle is
+    /// dropped. A killed supervisor leaves the file behind, with an instant that soon passes.
     pub until_file: PathBuf,
     /// Span before the end of the lease at which the command gets SIGTERM, and the time that it has
     /// after a stop. At least `kill_margin`; a command whose grace equals the kill margin is killed
