@@ -1,4 +1,4 @@
-//! A service in three copies, each a member, candidate and service in one process. Start it three
+//! A service in three copies, each a member and a candidate in one process. Start the program three
 //! times, with a name, a state directory and a port each, FIRST_START once in the cluster's life:
 //!
 //! ```sh

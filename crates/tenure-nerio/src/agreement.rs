@@ -1,12 +1,12 @@
 //! Members that run with another configuration, as far as their datagrams say.
 //!
 //! A member answers a question for another epoch with its own epoch, and counts as differing if its
-//! epoch is of another cluster. A member of an earlier version does not show its epoch; it counts
-//! as differing if its datagrams are for an epoch 0 that this node does not know.
+//! epoch is of another cluster. A member of an earlier version does not show its epoch. Such a
+//! member counts as differing if its datagrams are for an epoch 0 that this node does not know.
 //!
-//! Another members list alone is no difference: a node that is no member learns the epoch of the
-//! members from them. The node differs from a member whose document does not fit, and from a member
-//! that stays alone in another cluster.
+//! A different members list alone is no difference: a node that is no member learns the epoch of
+//! the members from them. The node differs from a member whose document does not fit, and from a
+//! member that stays in a cluster of its own.
 //!
 //! Members that differ may leave no quorum of the members list: the node reports this once a quorum
 //! has confirmed the list. Before the confirmation the list may be old, so the node reports only a
@@ -29,8 +29,8 @@ use crate::notice::Notice;
 
 /// Minimum time between two differing datagrams of a sender before the sender counts as differing.
 const LASTING: Duration = Duration::from_secs(1);
-/// For this time after a member has shown its epoch, the ids of its datagrams do not count against
-/// it.
+/// For this time after a member has shown its epoch, the epoch ids in its datagrams do not count
+/// against it.
 const SHOWN: Duration = Duration::from_secs(10);
 /// Maximum number of senders in another epoch 0 that are remembered.
 const ELSEWHERE_MAX: usize = 64;
@@ -41,7 +41,7 @@ pub(crate) struct Agreement {
     differing: BTreeMap<NodeName, Difference>,
     /// Members that have shown their epoch, and when they last did.
     shown: BTreeMap<NodeName, Time>,
-    /// Addresses that send for another epoch 0, or show one.
+    /// Addresses that send datagrams for another epoch 0, or show such an epoch as their own.
     elsewhere: BTreeMap<SocketAddr, Period>,
     hopeless: bool,
 }
@@ -97,9 +97,9 @@ impl Agreement {
         self.shown.retain(|name, _| membership.position(name).is_some());
     }
 
-    /// Returns a notice when the members that differ begin to leave no quorum, and when they cease
-    /// to. An unconfirmed list may be old, and a single member on it may be enough to learn the
-    /// others. So all members of an unconfirmed list must differ.
+    /// Returns a notice when the members that differ begin to leave no quorum, and when a quorum is
+    /// possible again. An unconfirmed list may be old, and a single member on it may be enough to
+    /// learn the others. So all members of an unconfirmed list must differ.
     pub(crate) fn weigh(&mut self, membership: &Membership, is_confirmed: bool) -> Option<Notice> {
         let differing = self.lasting(membership);
         let is_hopeless = if is_confirmed {
@@ -190,7 +190,7 @@ impl Agreement {
         })
     }
 
-    /// The members that differ; other nodes with these names are left out.
+    /// The members that have differed for long enough; other nodes that differ are left out.
     fn lasting(&self, membership: &Membership) -> MemberSet {
         let members = self.differing.iter().filter(|(_, differs)| differs.period.is_lasting());
         members.filter_map(|(member, _)| membership.position(member)).collect()
@@ -295,7 +295,7 @@ mod tests {
         assert_eq!(agreement.weigh(&membership(), true), None);
     }
 
-    /// Members b and c of an old list are of another cluster now, and a leads to d and e.
+    /// Members b and c of an old list are of another cluster now; a names the new members d and e.
     #[test]
     fn unconfirmed_list_is_no_reason_to_give_up() {
         let mut agreement = Agreement::default();
@@ -332,7 +332,7 @@ mod tests {
         let mut agreement = Agreement::default();
         let address = |port: u16| SocketAddr::from(([127, 0, 0, 1], port));
         for millis in (0..10_000).step_by(500) {
-            // The sender asks for another epoch once, and then knows better.
+            // After each datagram for another epoch, the sender asks for this epoch.
             assert!(!agreement.stays_elsewhere(at(millis), address(7)));
             agreement.fits(address(7));
         }

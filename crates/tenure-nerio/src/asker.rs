@@ -126,9 +126,9 @@ impl Asker {
         self.is_behind = false;
     }
 
-    /// Asks `to` for its epoch. A member of an earlier version answers only other questions: the
-    /// answer counts as the epoch of this asker. `None` for a silent member, which this asker asks
-    /// less often afterwards.
+    /// Asks `to` for its epoch. A member of an earlier version answers only other questions: such
+    /// an answer counts as the epoch of this asker. `None` for a silent member, which this asker
+    /// asks less often afterwards.
     pub(crate) async fn whereabouts(&mut self, to: &Member) -> Option<Whereabouts> {
         let (start, asker) = (clock::now(), self.who.inc);
         let (epoch, founding) = (self.membership.id(), self.membership.founding());
@@ -216,7 +216,7 @@ impl Asker {
         tokio::time::timeout(patience, answer).await.ok().transpose()
     }
 
-    /// A datagram that `to` alone answers: a name may lead to another member.
+    /// A datagram that `to` alone answers: a host name may lead to another member.
     fn begin(&self, to: &Member) -> Vec<u8> {
         let mut datagram = self.packer.start();
         let position = self.membership.position(&to.name);
@@ -255,8 +255,8 @@ impl Asker {
 
     /// Asks a question that members of earlier versions do not know, and returns the incarnation
     /// that answered. From the second try on the datagram also holds a question that every version
-    /// knows, about `election` or, if it is `None`, for the names of all elections. An answer to
-    /// that question tells an old member from a silent one.
+    /// knows: about `election`, or for the names of all elections if `election` is `None`. An
+    /// answer to that question tells an old member from a silent one.
     pub(crate) async fn ask_new<T>(
         &mut self,
         to: &Member,
@@ -362,7 +362,8 @@ impl Asker {
             _ => None,
         });
         let theirs = match shown {
-            // A blank has no cluster yet. A memory that the document names is on its way in.
+            // A blank has no cluster yet. If the document names the blank's memory, the blank
+            // enters this epoch by itself; otherwise it must be let in.
             Some(current) if !current.entered && self.names_memories() => {
                 let seat = self.membership.position(member);
                 if seat.and_then(|seat| self.membership.instance(seat)) != Some(current.instance) {
@@ -375,7 +376,7 @@ impl Asker {
                 self.is_behind |= is_later && current.founding == founding;
                 current.founding
             }
-            // A member of an earlier version, which has no other epoch, answers without messages.
+            // A member of an earlier version, which knows only epoch 0, answers without messages.
             None if epoch.number == 0 => epoch.digest,
             None => return,
         };

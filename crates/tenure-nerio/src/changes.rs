@@ -43,7 +43,7 @@ pub enum Done {
     Changed {
         members: Arc<Membership>,
         /// Number of the epoch with the change; `None` if members made other changes since, and the
-        /// member that carried this change out has not named its epoch.
+        /// member that carried this change out has not named the epoch.
         epoch: Option<u64>,
     },
     /// The member `by` has cancelled its change.
@@ -92,7 +92,7 @@ pub enum ChangeFailure {
     /// The process asked no member for the change.
     #[error(transparent)]
     OldList(#[from] OldList),
-    /// The process asked no member for the change, because each member was silent before.
+    /// The process asked no member for the change, because no member answered a first question.
     #[error("these members did not answer a first question, so this process did not ask them for \
              the change: {}", list(.members))]
     Unheard { members: Vec<NodeName> },
@@ -144,7 +144,7 @@ impl Change {
         match &self.what {
             SeatChange::Add { name, .. } => now.position(name).is_some(),
             SeatChange::Remove { name } => now.position(name).is_none(),
-            // A node that was let in at another host may get the right host.
+            // The change may give another host to a node that was let in before.
             SeatChange::Replace { name, instance: None, .. } => {
                 now.position(name).is_some() && now.seat(name) != before.seat(name)
             }
@@ -293,8 +293,8 @@ impl Course<'_> {
         }
     }
 
-    /// The members of the latest epoch, once a member of the list has answered. No member is asked
-    /// for the change before, so the members stay the same.
+    /// The members of the latest epoch, once a member of the list has answered. Before that answer
+    /// no member is asked for the change, so the members stay the same.
     async fn meet(&mut self) -> Result<FoundMembers, ChangeFailure> {
         let members = self.latest.names().to_vec();
         let mut is_told = false;
@@ -398,7 +398,7 @@ impl Course<'_> {
 
     /// Asks a member again and again while it carries the change out; `None` when the time is over.
     async fn ask(&mut self, asker: &mut Asker, member: &Member) -> Option<Said> {
-        // A member of another cluster would carry the change out there.
+        // A member of another cluster would carry the change out in its cluster.
         self.in_time(asker.whereabouts(member)).await?;
         if asker.differs(&member.name) {
             return Some(Said::Differs);
@@ -416,7 +416,7 @@ impl Course<'_> {
     }
 
     /// Waits until the members name this epoch or a later epoch. If that epoch has the change,
-    /// waits until a quorum serves there.
+    /// waits until a quorum of its members serves.
     async fn await_epoch(&mut self, epoch: EpochId) -> Result<Done, ChangeFailure> {
         loop {
             let Some(found) = self.find().await? else { return Err(self.unknown()) };

@@ -166,8 +166,8 @@ impl<T: Transport> Wire<T> {
         for notice in notices {
             self.notice(notice);
         }
-        // If the member has several addresses, a grantor asks all of them a question that every
-        // member answers, to detect a second process.
+        // A member that has several addresses may be several processes. To detect that, a grantor
+        // asks each address a question that every member answers.
         if self.membership().position(&self.name).is_none() {
             return;
         }
@@ -308,7 +308,8 @@ impl<T: Transport> Wire<T> {
         }
     }
 
-    /// Notes a sender without a key, whose datagram is not read, for `Node::keyring`.
+    /// Counts a datagram that could not be opened, and notes a sender without a key for
+    /// `Node::keyring`.
     fn on_unopened(
         &mut self,
         now: Time,
@@ -386,8 +387,8 @@ impl<T: Transport> Backend for Wire<T> {
         }
     }
 
-    /// Takes an input if there is one. A socket that is never empty delays the disk by at most one
-    /// datagram.
+    /// Takes an input if there is one. A socket that is never empty delays a result of the disk by
+    /// at most one datagram.
     fn take(&mut self, kind: usize) -> Option<Incoming> {
         match kind {
             0 => return self.flushed.try_recv().ok().map(Incoming::Flushed),

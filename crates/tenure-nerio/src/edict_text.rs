@@ -50,8 +50,8 @@ impl FromStr for EdictText {
             return Err(NoEdict::TooLong { bytes: text.len() });
         }
         let edict = edict(text).map(Self).ok_or(NoEdict::Malformed)?;
-        // Refuse signs, leading zeros, repeated grantors and other orders, so that each edict has
-        // exactly one text.
+        // Refuse signs, leading zeros, and grantors that are repeated or out of order, so that each
+        // edict has exactly one text.
         if edict.to_string() == text { Ok(edict) } else { Err(NoEdict::Malformed) }
     }
 }

@@ -10,7 +10,8 @@ use tenure_core::nerio::{EdictTimestamp, Inc, QuorumTimestamp};
 use crate::Node;
 use crate::error::{NotLeading, NotWonHere};
 
-/// The order of the edicts of a leadership, and the life that won it.
+/// The order of the edicts of a leadership, and the incarnation of the node that won the
+/// leadership.
 pub(crate) struct Source {
     inc: Inc,
     /// Number of the epoch in which the leadership was won.
@@ -34,7 +35,7 @@ pub struct Edicts {
 }
 
 impl Node {
-    /// The creator of edicts for a leadership that this node has won.
+    /// Returns the [`Edicts`] of a leadership that this node has won.
     pub fn edicts(&self, leader: &Leader<AtMostOne>) -> Result<Edicts, NotWonHere> {
         let source = driver::extra::<Source, _>(leader).ok_or(NotWonHere)?;
         if source.inc != self.who().inc {

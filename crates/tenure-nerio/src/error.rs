@@ -65,7 +65,8 @@ pub enum VerifyError {
 pub enum RekeyError {
     #[error("the key belongs to another cluster or application")]
     Others,
-    /// The keys accept unsealed datagrams, and the node could not have been started without keys.
+    /// The keys accept unsealed datagrams, and the node has an address at which a start without
+    /// keys is refused.
     #[error(
         "the keys accept unsealed datagrams, and this process receives on {address}, which is not \
          a loopback address: remove accept-unsealed, or restart the process with \

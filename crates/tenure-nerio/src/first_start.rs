@@ -31,9 +31,9 @@ impl FirstStart {
         Self { began, candidates: is_first.then(BTreeSet::new) }
     }
 
-    /// Takes a message, and returns a notice about the first leader that led before the start
-    /// already. Such a leader renews its lease before a whole lease has passed since the start. A
-    /// later renewal shows nothing: the requests before may have been lost.
+    /// Takes a message, and returns a notice about the first leader that already led before the
+    /// start. Such a leader renews its lease before a whole lease has passed since the start. A
+    /// later renewal shows nothing: earlier requests of its candidate may have been lost.
     pub(crate) fn hears(&mut self, now: Time, from: &Sender, message: &Message) -> Option<Notice> {
         let Message::Grantor(ToGrantor::Request(request)) = message else { return None };
         let candidates = self.candidates.as_mut()?;

@@ -13,8 +13,8 @@ use crate::notice::Notice;
 use crate::places::Places;
 use crate::seal::{Authority, DropReason, is_sealed};
 
-/// Shortest time between two notices that may reach the log. Any process can forge such datagrams,
-/// so only one of them in this time may cost more than its check.
+/// Shortest time between two notices that may reach the log. Any process can forge such datagrams.
+/// So in this time only one such datagram may cost more work than its check.
 const BETWEEN: Duration = Duration::from_millis(100);
 
 /// Troubles with the key of a peer.

@@ -51,8 +51,8 @@ enum Kind {
 }
 
 impl LastingTroubles {
-    /// Keeps troubles for at least `delta_max`: the next datagram of a leader may take as long as
-    /// the longest lease.
+    /// Keeps troubles for at least `delta_max`: the pause between two datagrams of a leader may be
+    /// as long as the longest lease.
     pub(crate) fn new(delta_max: Duration) -> Self {
         Self {
             lately: LATELY.max(delta_max),
@@ -125,8 +125,8 @@ impl LastingTroubles {
         self.heard.retain(|(kind, _), _| !matches!(kind, Kind::Key | Kind::Rights));
     }
 
-    /// The troubles at `now`; a missing spare member and a lease that is too short for the network
-    /// are troubles only for a node that `leads`.
+    /// The troubles at `now`. A missing spare member, and a lease that is too short for the
+    /// network, are troubles only for a node that `leads`.
     pub(crate) fn now(&mut self, now: Time, leads: bool) -> impl Iterator<Item = Notice> {
         let lately = self.lately;
         self.heard.retain(|_, heard| now.since(heard.at) <= lately);

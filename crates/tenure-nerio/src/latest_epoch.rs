@@ -7,7 +7,7 @@
 //!
 //! A list may be so old that no quorum of it is left in the cluster. No answer distinguishes
 //! such a list from a list with a stray member. So the process keeps to its list, and learns which
-//! other members its own members name ([`OldList`]).
+//! other members the members of the list name ([`OldList`]).
 
 use std::io;
 use std::net::SocketAddr;
@@ -138,8 +138,8 @@ pub(crate) async fn find(
     find_after(config, config.membership(), keys, from).await
 }
 
-/// As [`find`], with the members of `known`: those of the settings, or of an epoch that was found
-/// before. After a change no quorum of an older list may be left.
+/// Like [`find`], with the members of `known`: the members of the settings, or of an epoch that was
+/// found before. After a change no quorum of an older list may be left.
 pub(crate) async fn find_after(
     config: &Checked,
     known: &Arc<Membership>,
@@ -160,8 +160,8 @@ pub(crate) async fn find_after(
         };
         asker.enter(&membership);
         let is_other = |at: Whereabouts| at.founding != membership.founding();
-        // A blank has no cluster yet, so its epoch proves nothing. Only in an upgraded epoch does
-        // it prove other settings.
+        // A blank has no cluster yet, so its epoch proves nothing, except in an upgraded epoch:
+        // there it proves other settings.
         let is_of_settings = membership.document().origin == Origin::Upgraded;
         let has_cluster = |at: Whereabouts| at.entered || is_of_settings;
         if at.is_some_and(|at| is_other(at) && has_cluster(at)) {
@@ -216,14 +216,14 @@ fn is_enough(own: &Membership, all: &[Listed]) -> bool {
 }
 
 /// The membership of the latest epoch that a member names, if its document can be read and fits the
-/// settings. Otherwise `own`, and the epoch of the members that answer, if that is another one.
+/// settings. Otherwise `own`, with an [`OldList`] if all members that answer are in other clusters.
 async fn latest(
     config: &Checked,
     own: &Arc<Membership>,
     listed: &mut [Listed],
 ) -> (Arc<Membership>, Option<OldList>) {
     let mut named = answers(own, listed);
-    // While a cluster is founded, no member has entered an epoch.
+    // Until a new cluster has been founded, no member has entered an epoch.
     let has_entered = named.iter().any(|(_, at)| at.entered);
     if has_entered {
         named.retain(|(_, at)| at.entered);
@@ -238,7 +238,7 @@ async fn latest(
         }
         Some(_) => (Arc::clone(own), None),
         None if has_entered => match elsewhere(config, own, &named, listed).await {
-            // The list names the members of that epoch. The members of the founding were others.
+            // The list names the members of that epoch. The cluster was founded with other members.
             Some(OldList { members, .. }) if is_list_of(own, &members, &named) => (members, None),
             old_list => (Arc::clone(own), old_list),
         },
@@ -246,7 +246,7 @@ async fn latest(
     }
 }
 
-/// The epoch that members of the list `own` name, if none of them names the cluster of the list.
+/// The epoch that members of the list `own` name, if no member names the cluster of the list.
 async fn elsewhere(
     config: &Checked,
     own: &Membership,
@@ -271,7 +271,7 @@ fn is_list_of(own: &Membership, of: &Membership, named: &[(usize, Whereabouts)])
     is_one_cluster && is_same
 }
 
-/// The cluster of the questions, by the digest of its epoch 0: the cluster of the list, unless a
+/// The cluster to ask, by the digest of its epoch 0. This is the cluster of the list, unless a
 /// quorum of the list's members names one other cluster.
 fn founding(own: &Membership, named: &[(usize, Whereabouts)]) -> u64 {
     let foundings: Vec<_> = named.iter().map(|(member, at)| (*member, at.founding)).collect();

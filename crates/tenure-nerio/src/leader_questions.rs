@@ -1,4 +1,4 @@
-//! Questions of a node to others, in addition to the question for the leader.
+//! Questions of a node to others, in addition to the question which node leads.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -15,8 +15,8 @@ use crate::verifications::Proof;
 impl Node {
     /// Asks a leader whether it leads (section 10.5), again and again until it answers or
     /// `patience` is over. The answer holds until its end, whatever happens to the leader, because
-    /// the leader does not release before. Use this for recipients that cannot check a fence.
-    /// Cancel safe.
+    /// the leader does not release before that end. Use this for recipients that cannot check a
+    /// fence. Cancel safe.
     pub async fn verify(
         &self,
         election: &ElectionName,
@@ -48,9 +48,9 @@ impl Node {
         answered.unwrap_or(Err(VerifyError::NoAnswer { waited: patience }))
     }
 
-    /// Finds a leader (section 10.4): the present one, else this node if it can win, else one that
-    /// appears within `patience`, else an error with the last view. Dropping the future withdraws
-    /// the candidacy.
+    /// Finds a leader (section 10.4): the present leader, else this node if it can win, else a
+    /// leader that appears within `patience`, else an error with the last view. Dropping the future
+    /// withdraws the candidacy.
     pub async fn find(
         &self,
         election: &ElectionName,

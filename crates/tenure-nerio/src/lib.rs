@@ -1,9 +1,9 @@
 //! Nerio: elections among the users' own processes, with nothing else to run.
 //!
-//! Each copy of a program starts a [`Node`]. Three or five of these nodes are grantors: they give
-//! one candidate at a time a lease, the right to lead, which ends by itself unless it is renewed.
+//! Each copy of a program starts a [`Node`]. Three or five of these nodes are grantors. They give
+//! one candidate at a time a lease: the right to lead, which ends by itself unless it is renewed.
 //! The node drives [`tenure_core::nerio`] on a thread of its own, so that a blocked application
-//! cannot starve a renewal, and hands out the same [`tenure`] handles as the other protocols.
+//! cannot starve a renewal. The node hands out the same [`tenure`] handles as the other protocols.
 //!
 //! # A tour
 //!

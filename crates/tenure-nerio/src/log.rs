@@ -8,8 +8,8 @@ use crate::notice::Notice;
 
 /// Logs `notice` unless it was logged already; true if it was logged now.
 pub(crate) fn notice(repeats: &mut Repeats, now: Time, notice: &Notice) -> bool {
-    // Another wording of these two notices is no news: all grantors report the same two processes
-    // in turn, and a silent name server fails in several ways.
+    // Another wording of these two notices is no news. All grantors report the same two processes
+    // one after the other, and a silent name server fails in several ways.
     let same = matches!(
         notice,
         Notice::Protocol { event: OwnEvent::NameShared { .. }, .. } | Notice::Unresolved { .. }

@@ -28,8 +28,8 @@ use crate::transport::{Transport, Udp, UdpError};
 /// A participant of a Nerio cluster. Clones are the same participant.
 ///
 /// When the last clone and the last handle of the node are gone, the node gives up every claim and
-/// ends. [`close`](Self::close) does so at once and waits until others know. The leases of a
-/// process that ends without `close` run out.
+/// ends. [`close`](Self::close) does so at once and waits until others know of the end. The leases
+/// of a process that ends without `close` run out.
 #[derive(Clone)]
 pub struct Node {
     shared: Arc<Shared>,
@@ -171,15 +171,15 @@ impl Node {
         self.shared.driver.ask(Ask::Troubles).await
     }
 
-    /// The clocks of members beside this node's, as far as their oks have shown them; `None` once
-    /// the node is closed. Cancel safe.
+    /// The clocks of members, compared with this node's clock, as far as their answers to requests
+    /// have shown them; `None` once the node is closed. Cancel safe.
     pub async fn clocks(&self) -> Option<Clocks> {
         self.shared.driver.ask(|reply| Ask::OfClocks(ClockAsk::Show(reply))).await
     }
 
-    /// Makes the node compare all clocks anew: an operator says that they are right now. True if
-    /// the node had taken its own clock to be wrong; it leads and grants again. `None` once the
-    /// node is closed. Cancel safe.
+    /// Makes the node compare all clocks anew, after an operator has set the clocks right. True if
+    /// the node had taken its own clock to be wrong; the node then leads and grants again. `None`
+    /// once the node is closed. Cancel safe.
     pub async fn clear_breach(&self) -> Option<bool> {
         self.shared.driver.ask(|reply| Ask::OfClocks(ClockAsk::Clear(reply))).await
     }
@@ -190,13 +190,13 @@ impl Node {
         self.shared.driver.ask(Ask::Disagreement).await.flatten()
     }
 
-    /// Gives up every claim, and waits until a quorum knows or half a second has passed. Afterwards
-    /// the address and the state directory are free for the next start; only a write that hangs for
-    /// longer than a second keeps the directory locked. Every handle of this node then reports that
-    /// it does not lead.
+    /// Gives up every claim, and waits until a quorum knows of that, or half a second has passed.
+    /// Afterwards the address and the state directory are free for the next start; only a write
+    /// that hangs for longer than a second keeps the directory locked. Every handle of this node
+    /// then reports that it does not lead.
     ///
-    /// Work under a leadership must have ended before. Dropping the future changes nothing: the
-    /// node closes all the same.
+    /// Work under a leadership must have ended before this call. Dropping the future changes
+    /// nothing: the node closes all the same.
     pub async fn close(&self) {
         self.shared.driver.close().await;
     }
@@ -237,7 +237,7 @@ impl Node {
     /// process frees its elections at once. The watch lasts until the returned value is dropped.
     /// Call this on a member, as grantors believe no other node. A process asks by
     /// [`Builder::supervised_by`]. Users that may open the socket (mode 660) can free the elections
-    /// of *every* process that names this node: after a start of this node, such a user can claim
+    /// of *every* process that names this node. After a start of this node, such a user can claim
     /// the incarnation of a process before the process connects again.
     pub fn supervise(&self, path: &Path) -> io::Result<Supervisor> {
         let Shared { config, who, driver, .. } = &*self.shared;
@@ -430,9 +430,9 @@ impl Builder {
 
 /// The default address on which a node receives. The member `own` receives on its address in the
 /// list or, if its host is a name, on its port at all addresses of its machine. Other nodes receive
-/// on a port of the system's choice: on loopback if all members are there, since a loopback socket
-/// reaches no other host; on all IPv4 addresses if all members have such addresses; otherwise on
-/// `[::]`.
+/// on a port of the system's choice. They use loopback if all members are on loopback, since a
+/// loopback socket reaches no other host. They use all IPv4 addresses if all members have such
+/// addresses, and otherwise `[::]`.
 #[must_use]
 pub fn address_to_bind(members: &[Member], own: Option<&Member>) -> SocketAddr {
     if let Some(own) = own {

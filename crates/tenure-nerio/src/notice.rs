@@ -172,8 +172,8 @@ pub enum Notice {
         until: Time,
         forgot: Forgot,
     },
-    /// The table of this grantor's grants is damaged: the grantor does not believe the table, waits
-    /// until all leases have ended, and writes a new one with its next grant.
+    /// The table of this grantor's grants is damaged. The grantor does not believe the table, waits
+    /// until all leases have ended, and writes a new table with its next grant.
     GrantsDamaged {
         /// Path of the table, and the damage, in words.
         error: String,

@@ -3,7 +3,7 @@
 //! An order names the fence of the leadership that is to end, so that the order ends no later
 //! leadership, however often and whenever it arrives. The program of the leading node obeys, or
 //! goes on: its node emits [`OwnEvent::Ordered`](crate::OwnEvent::Ordered). An order that was
-//! passed on may still be lost: ask for the leader
+//! passed on may still be lost. So ask which node leads
 //! ([`lists::candidates`](crate::lists::candidates)) until the leadership with that fence is over.
 
 use std::io;
@@ -99,9 +99,9 @@ pub(crate) const fn is_order(message: &Message) -> bool {
     )
 }
 
-/// Whether a node at `address` obeys unsealed orders: only if all members are on loopback
-/// addresses, because any host that reaches a node can send unsealed orders in any name. The
-/// members are those of the settings and of all memberships.
+/// Whether a node at `address` obeys unsealed orders. A node does so only if all members are on
+/// loopback addresses, because any host that reaches a node can send unsealed orders in any name.
+/// The members are those of the settings and of all memberships.
 pub(crate) fn obeys_unsealed(
     config: &Checked,
     memberships: &[Arc<Membership>],

@@ -22,8 +22,8 @@ const HURRIED_MAX: usize = 4;
 /// Maximum number of epochs whose packers are kept.
 const PACKERS_MAX: usize = 4;
 
-/// Unfinished datagrams: one for each member and each address, in the order in which they were
-/// begun and leave.
+/// Unfinished datagrams: one for each member and each address. They leave in the order in which
+/// they were begun.
 pub(crate) struct Outbox {
     packers: Packers,
     filling: Vec<Datagram>,
@@ -158,7 +158,7 @@ impl Outbox {
         }
     }
 
-    /// Answers a datagram of another configuration with this node's, of `epoch`.
+    /// Answers a datagram of another configuration with an empty datagram of this node in `epoch`.
     pub(crate) fn introduce(
         &mut self,
         epoch: EpochId,
@@ -206,8 +206,8 @@ fn dispatch(
         Ok(()) => counters.sent += 1,
         Err(error) => {
             counters.unsent += 1;
-            // The counters show a buffer that is full for a moment; the sender repeats the
-            // datagram.
+            // A buffer that is full for a moment gets no log line: the counters show it, and the
+            // sender repeats the datagram.
             if error.kind() == io::ErrorKind::WouldBlock {
                 return;
             }

@@ -13,7 +13,7 @@ use crate::notice::Notice;
 use crate::seal::Keyring;
 use crate::verifications::Proof;
 
-/// The clocks of members beside that of a node.
+/// The clocks of members, compared with the clock of a node.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Clocks {
     /// Members whose leases this node has asked for, since the start or the last

@@ -41,9 +41,9 @@ pub enum Storage {
 /// flushed.
 const CHECK: Duration = Duration::from_secs(1);
 
-/// Pause between two checks while the grantor grants. A check before each grant took two fifths of
-/// the processor time of a grantor with 10,000 elections, and would miss a directory that is
-/// removed just after the check. A lost directory breaks no promise: the grantor stops granting
+/// Pause between two checks while the grantor grants. A check before each grant takes two fifths of
+/// the processor time of a grantor with 10,000 elections. Such a check also misses a directory that
+/// is removed just after the check. A lost directory breaks no promise: the grantor stops granting
 /// once a check does not find the directory, and the next start waits for earlier promises to end.
 const CHECK_WHILE_WRITTEN: Duration = Duration::from_millis(50);
 
@@ -73,8 +73,8 @@ pub(crate) struct Records {
 
 pub(crate) type FlushAnswers = channel::UnboundedReceiver<(Ticket, Result<(), WriteError>)>;
 
-/// The memory of a directory with the clock of this start, by which the members found a cluster. A
-/// memory that has entered no epoch refuses a clock that is wrong for certain.
+/// Adds the clock of this start to a memory: the members of a new cluster go by that clock. For a
+/// memory that has entered no epoch, a clock that is certainly wrong is an error.
 fn with_clock(memory: Memory, wall: WallTime) -> Result<Memory, MemoryError> {
     let wall = match memory.kept {
         Kept::Nothing => state::identity::checked(wall)?,
@@ -274,10 +274,10 @@ impl FlushThread {
     fn finds(&self, now: Time, asked: Time) -> bool {
         let is_old = now.since(asked) >= CHECK_WHILE_WRITTEN;
         if is_old && self.looks.asked.load(Ordering::Acquire) {
-            // The disk is slow, and the check waits behind it.
+            // The disk is slow, and the last requested check still waits for it.
             return false;
         }
-        // This process may have been stopped for long.
+        // This process may have been stopped for long, so the age of the check counts, too.
         let began = Time::from_nanos(self.looks.began.load(Ordering::Relaxed));
         now.since(began) < STALE && !self.looks.lost.load(Ordering::Relaxed)
     }
@@ -362,7 +362,7 @@ mod tests {
         Config::new("c".parse().unwrap(), members).check().unwrap()
     }
 
-    /// A grantor that waits for old leases may write nothing else for that long.
+    /// A grantor that waits for old leases may write nothing meanwhile, so no write finds the loss.
     #[test]
     fn lost_directory_is_reported_unasked() {
         let parent = tempfile::tempdir().unwrap();
@@ -394,8 +394,8 @@ mod tests {
         drop(records);
     }
 
-    /// The rest of a table looks like a table of fewer elections, and the next start would believe
-    /// it: the error itself asks for a check.
+    /// The next start would take the rest of a table for a table of fewer elections. So the error
+    /// itself asks for a check.
     #[test]
     fn rest_of_table_is_removed() {
         let parent = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Questions to all grantors at once for their grants, for people and for rolling restarts.
+//! Questions about grants to all grantors at once. People and rolling restarts use the answers.
 
 mod obstacles;
 
@@ -51,7 +51,7 @@ pub struct Survey {
     pub blank: BTreeSet<NodeName>,
     /// Members whose names give no address, with the reason. They count as silent.
     pub unresolved: BTreeMap<NodeName, String>,
-    /// Set if the members of the settings that answer are elsewhere.
+    /// Set if all members of the settings that answer are in other clusters.
     pub old_list: Option<OldList>,
     /// Members of the epoch that the members name, and their quorums.
     pub membership: Arc<Membership>,
@@ -128,8 +128,8 @@ impl Survey {
         self.forgetful().or_else(|| Unsafe::let_in_by_none(&self.membership, &self.blank))
     }
 
-    /// The members that lost their memory, if they are a quorum: the other members may not know
-    /// their grants. Each of these members says itself that the cluster is not new. The answers of
+    /// The members that lost their memory, if they are a quorum: the other members may not know the
+    /// lost grants. Each of these members says itself that the cluster is not new. The answers of
     /// the other members prove nothing: a new cluster has members that wait for old leases, or
     /// serve already, while its last founders still ask.
     fn forgetful(&self) -> Option<Unsafe> {
@@ -150,8 +150,8 @@ impl Survey {
         before: Option<&Self>,
     ) -> Option<Unsafe> {
         let leading = || grants.values().flatten().filter(|holder| holder.leading);
-        // Starts are comparable within one incarnation. The incarnation with the highest fence
-        // leads, or is about to.
+        // Values of `start` are comparable within one incarnation. The incarnation with the highest
+        // fence leads, or is about to.
         let newest = leading().max_by_key(|holder| (holder.fence, holder.start))?;
         let same = |holder: &Option<Holder>| {
             holder.as_ref().is_some_and(|h| h.who == newest.who && h.start == newest.start)
@@ -382,7 +382,7 @@ async fn elections_of(voice: &mut Voice) -> Reply<BTreeSet<ElectionName>> {
         };
         let last = listed.names.last().cloned();
         names.extend(listed.names);
-        // Stop asking a member that announces more names and has none.
+        // Stop asking a member that announces more names and sends no further name.
         if !listed.more || last <= after {
             return Ok(Some((listed.service, names)));
         }
@@ -390,7 +390,7 @@ async fn elections_of(voice: &mut Voice) -> Reply<BTreeSet<ElectionName>> {
     }
 }
 
-/// The members whose asker says `is_so` of them.
+/// The members for which `is_so` holds at their askers.
 fn those(voices: &[Voice], is_so: fn(&Asker, &NodeName) -> bool) -> BTreeSet<NodeName> {
     let is_so = |voice: &&Voice| is_so(&voice.asker, &voice.member.name);
     voices.iter().filter(is_so).map(|voice| voice.member.name.clone()).collect()
@@ -552,7 +552,7 @@ mod tests {
         less.elections.get_mut(&election).unwrap().remove(&name("c"));
         let late = Survey { elections: [(election, grants)].into(), ..now.clone() };
         assert!(!late.obstacle(Some(&less)).unwrap().is_for_ever());
-        // Another life has begun to lead, once.
+        // Another incarnation has begun to lead, once.
         let mut other = holder("p", 1);
         other.who.inc = Inc(2);
         let other = longest(survey_of([None, Some(other.clone()), Some(other)]));

@@ -1,4 +1,5 @@
-//! Errors of a process that may open no more files. A test of its own: the limit is the process's.
+//! Errors of a process that may open no more files. The test is a program of its own, because the
+//! limit holds for the whole process.
 
 #![expect(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]
 

@@ -180,7 +180,7 @@ fn child_keeps_no_lock() {
     let mut other = Other::part("hold and spawn", &path);
     let sleeper: i32 = other.line().unwrap().parse().unwrap();
     other.kill();
-    // A program has its parent's files for a moment after its parent goes on.
+    // A program that was just started holds its parent's files for a moment.
     let mut opened = open(&path, Opening::Existing);
     for _ in 0..PATIENCE.as_millis() / 10 {
         if !matches!(opened, Err(MemoryError::State(StateError::InUse { .. }))) {
@@ -218,8 +218,8 @@ fn write_for_ever(path: &Path, first: u64) {
     }
 }
 
-/// Every entry is that of the last returned write, or of the one write under way; and the reserve
-/// is not below the last durable one.
+/// Every entry comes from the last write that returned, or from the write under way. The reserve is
+/// not below the last durable reserve.
 #[test]
 fn killed_writer_forgets_nothing() {
     let parent = tempfile::tempdir().unwrap();

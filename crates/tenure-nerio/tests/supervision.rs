@@ -79,7 +79,7 @@ impl Stage {
         self.folder.path().join("a")
     }
 
-    /// A process of its own in this part, which has said that it is watched.
+    /// Starts a process that plays this part, and waits until it has said that it is watched.
     fn process(&self, part: &str) -> Process {
         let mut command = Command::new(env::current_exe().unwrap());
         command.args(["as_child", "--exact", "--nocapture"]);

@@ -36,7 +36,7 @@ fn main() -> ExitCode {
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
 
-/// Dropping it ends the copies.
+/// Running copies. Dropping this value ends them.
 struct Copies {
     folder: tempfile::TempDir,
     members: String,
@@ -115,7 +115,7 @@ impl Copies {
         self.fences().into_iter().max().unwrap_or(0)
     }
 
-    /// Waits until a leader after the one with this fence does its work.
+    /// Waits until a leader with a higher fence does its work.
     fn acts_after(&self, fence: u64) {
         wait::eventually("the next leader works", || (self.newest() > fence).then_some(()));
     }

@@ -1,7 +1,8 @@
 //! The slow part of a start, on a thread of its own.
 //!
-//! File systems delay executing this binary and writing the until file, and a file system may not
-//! answer for hours. Meanwhile the supervisor must serve signals, control requests and a lease.
+//! A start executes this binary and writes the until file. Both wait for file systems, and a file
+//! system may not answer for hours. Meanwhile the supervisor must serve signals, control requests
+//! and a lease.
 
 use std::io;
 use std::path::PathBuf;
@@ -26,7 +27,7 @@ pub(crate) struct GuardStart {
 pub(crate) type Beginning = oneshot::Receiver<Result<GuardStart, SuperviseError>>;
 
 /// Writes the until file at `path`, if there is one, and spawns `guard`. If the caller stops
-/// waiting, no guard is spawned and the file is removed; a guard that was already being spawned
+/// waiting, no guard is spawned and the file is removed. A guard that was already being spawned
 /// sees the end of its link, and starts nothing.
 pub(crate) fn begin(
     mut guard: Command,

@@ -2,15 +2,16 @@
 //!
 //! Process ids are used again, so a signal must only go to an id that cannot belong to another
 //! process by now. A child keeps its id, and that of its group, until it is reaped, and only this
-//! process reaps its children. So children are signalled by id, with their groups, which reaches
-//! every member at once, however fast they fork. Descendants further down are signalled through a
-//! pidfd, after a check of their parent.
+//! process reaps its children. So children are signalled by id, together with their groups: a
+//! signal to a group reaches every member at once, however fast the members fork. Descendants
+//! further down are signalled through a pidfd, after a check of their parent.
 //!
-//! A group holds descendants only: they belong to sessions that began below this process, and a
-//! group is never in two sessions. Only this process's own group is left alone.
+//! The group of a child holds only descendants of this process: the group belongs to a session that
+//! began below this process, and no group is in two sessions. This process's own group is the
+//! exception, and gets no signal.
 //!
-//! A single pass can miss processes that are being born or whose parents are dying; a later pass
-//! finds them, at the latest as children of this process, the subreaper.
+//! A single pass can miss processes that are being born or whose parents are dying. A later pass
+//! finds them, at the latest as children of this process, which is the subreaper.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -29,7 +30,7 @@ use crate::frame::Ended;
 /// time.
 const LOOKS: usize = 16;
 
-/// Living and unreaped processes below this one, as far as one look shows them.
+/// Processes below this one that live or are not reaped yet, as far as one pass shows them.
 #[derive(Default)]
 struct Tree {
     children: Vec<Pid>,
@@ -44,7 +45,7 @@ struct Descendant {
 
 /// Sends SIGTERM to everything below this process, except `spared` children and their descendants.
 /// Also sends SIGCONT, without which a stopped process would not see SIGTERM. Call this once: a
-/// second call would hit processes that programs start in order to end.
+/// second call would hit the processes that programs start for their own shutdown.
 pub(crate) fn terminate(spared: &dyn Fn(Pid) -> bool) -> io::Result<()> {
     let tree = Tree::settled(spared)?;
     tree.signal(Signal::TERM);
@@ -80,8 +81,8 @@ pub(crate) fn reap(
 pub(crate) fn living(spared: &dyn Fn(Pid) -> bool) -> io::Result<Vec<Pid>> {
     let Tree { mut children, deeper, .. } = Tree::look(spared)?;
     children.extend(deeper.iter().map(|found| found.pid));
-    // If /proc hides the processes of other users (hidepid), a hidden process differs from a
-    // missing one by the refusal of a signal.
+    // `/proc` may hide the processes of other users (hidepid). The kernel refuses a signal to a
+    // hidden process with another error than a signal to a missing one.
     let is_hidden = |pid| test_kill_process(pid) == Err(Errno::PERM);
     children.retain(|pid| Stat::read(*pid).map_or(is_hidden(*pid), |stat| !stat.is_dead(*pid)));
     Ok(children)
@@ -106,7 +107,7 @@ pub(crate) fn is_ending(pid: Pid) -> bool {
     Stat::read(pid).is_some_and(|stat| stat.flags & Stat::ENDING != 0)
 }
 
-/// Reaps `child` if it is dead; true if it is no child any longer.
+/// Reaps `child` if it is dead; true if this process has no such child any more.
 pub(crate) fn reap_one(child: Pid, ended: &mut dyn FnMut(Pid, Ended)) -> bool {
     match rustix::io::retry_on_intr(|| waitpid(Some(child), WaitOptions::NOHANG)) {
         Ok(Some((pid, status))) => {
@@ -120,8 +121,8 @@ pub(crate) fn reap_one(child: Pid, ended: &mut dyn FnMut(Pid, Ended)) -> bool {
     }
 }
 
-/// Fails if `/proc` numbers processes as another PID namespace does: its numbers belong to
-/// strangers here.
+/// Fails if `/proc` numbers processes as another PID namespace does: here the same numbers belong
+/// to other processes.
 pub(crate) fn check_proc() -> io::Result<()> {
     static IS_OURS: OnceLock<bool> = OnceLock::new();
     let is_ours = match IS_OURS.get() {
@@ -207,8 +208,8 @@ impl Descendant {
     /// have the signal already: to many programs a second SIGTERM means "at once".
     fn signal(&self, signal: Signal, groups: &BTreeSet<i32>) -> rustix::io::Result<()> {
         let pidfd = pidfd_open(self.pid, PidfdFlags::empty())?;
-        // Read the stat after the pidfd was opened: if the number has changed hands since, the
-        // pidfd belongs to the dead process, and no process gets the signal.
+        // Read the stat after the pidfd was opened. If the number has gone to another process
+        // since, the pidfd belongs to the dead process, and no process gets the signal.
         let Some(stat) = Stat::read(self.pid) else { return Ok(()) };
         let ours = [self.parent, getpid()].iter().any(|pid| pid.as_raw_pid() == stat.parent);
         if !ours || groups.contains(&stat.group) {
@@ -219,13 +220,13 @@ impl Descendant {
 }
 
 /// The group of `pid`, if it has a number in this process's PID namespace. A signal to group 0
-/// would reach this process's own.
+/// would reach this process's own group.
 fn group(pid: Pid) -> Option<Pid> {
     Stat::read(pid).filter(|stat| stat.group > 0).and_then(|stat| Pid::from_raw(stat.group))
 }
 
-/// Drops the error: a process that is gone needs no signal, and a process of another user gets
-/// none, but is waited for.
+/// Drops the error: a process that is gone needs no signal, and a process of another user gets no
+/// signal, but is waited for.
 fn sent(result: rustix::io::Result<()>) {
     match result {
         Ok(()) | Err(_) => {}
@@ -269,7 +270,7 @@ impl Stat {
     /// `PF_EXITING` of the kernel.
     const ENDING: u32 = 4;
 
-    /// Whether every thread has ended: others may live when the first has ended.
+    /// Whether every thread has ended: other threads may still run after the first has ended.
     fn is_dead(&self, pid: Pid) -> bool {
         let threads = || fs::read_dir(format!("/proc/{pid}/task")).map_or(0, Iterator::count);
         matches!(self.state, 'Z' | 'X') && threads() <= 1

@@ -36,7 +36,7 @@ pub(crate) enum Failure {
     Stopped,
     /// `execve` failed with this error number.
     Exec(i32),
-    /// The command's file has no interpreter, in words.
+    /// The command's file has no interpreter; the text says why.
     Interpreter(String),
     /// `execve` had not returned when the command was to end.
     Hung,

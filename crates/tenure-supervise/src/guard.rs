@@ -34,7 +34,7 @@ use crate::timeline::{Due, Timeline};
 const PAUSE_MIN: Duration = Duration::from_millis(1);
 const PAUSE_MAX: Duration = Duration::from_millis(50);
 
-/// Orders read before the guard looks at deadline and clock again. No order holds a deadline.
+/// The maximum number of orders that the guard reads before it looks at deadline and clock again.
 const ORDERS_AT_ONCE: usize = 64;
 
 struct Task {
@@ -144,7 +144,7 @@ impl<'a> Guard<'a> {
         let (ours, theirs) = Link::pair().map_err(step("creating a socket"))?;
         launcher::go(&ours, stdin.as_fd()).map_err(step("handing on standard input"))?;
 
-        // This process may have come to run long after it was spawned.
+        // This process may first run long after it was spawned, so it may have to stop already.
         if signals.ask_to_stop() || is_over(link, last_word) {
             return Err(Failure::Stopped);
         }
@@ -171,15 +171,15 @@ impl<'a> Guard<'a> {
         })
     }
 
-    /// Reads the clock first and the deadline after it: so a guard that is stopped anywhere never
-    /// judges an old deadline by a later clock, which would kill a healthy command. The next turn
+    /// Reads the clock first, and then the deadline: so a guard that is stopped at any point never
+    /// judges an old deadline by a newer time, which would kill a healthy command. The next turn
     /// begins at once and sees anything that became due meanwhile.
     fn watch(mut self) -> ExitCode {
         loop {
             self.sleep();
             let now = clock::now();
             self.take_orders();
-            // Reap before reading: a launcher reports before it ends.
+            // Reap before the launcher's report is read: a launcher reports before it ends.
             let left = self.reap();
             self.hear_launcher();
             if self.ended.is_some() {
@@ -225,7 +225,7 @@ impl<'a> Guard<'a> {
         }
         match poll(&mut fds, timeout.as_ref()) {
             Ok(_) | Err(Errno::INTR) => {}
-            // The kernel has no memory for a wait, but the clock still runs.
+            // The kernel lacks memory for `poll`, but the clock still runs.
             Err(_) => std::thread::sleep(PAUSE_MIN),
         }
     }
@@ -328,7 +328,8 @@ impl<'a> Guard<'a> {
 
 /// Signals to the guard. A signal that asks the guard to end is a stop; SIGCHLD wakes the guard up.
 /// All other signals keep the disposition with which the supervisor was started, because the
-/// command inherits it. No signal is blocked. A terminal sends none: the guard has another session.
+/// command inherits it. No signal is blocked. A terminal signals only its own session, and the
+/// guard has another.
 struct Signals(SignalDelivery<UnixStream, SignalOnly>);
 
 impl Signals {
@@ -336,12 +337,12 @@ impl Signals {
         let (woken, wake) = UnixStream::pair()?;
         let numbers = ending_signals().into_iter().chain([Signal::CHILD.as_raw()]);
         let signals = SignalDelivery::with_pipe(woken, wake, SignalOnly, numbers)?;
-        // Children inherit the signals that the supervisor has blocked.
+        // The guard has inherited the signals that the supervisor has blocked.
         SigSet::empty().thread_set_mask()?;
         Ok(Self(signals))
     }
 
-    /// Whether a signal has come since the last call.
+    /// Whether a signal other than SIGCHLD has come since the last call.
     fn ask_to_stop(&mut self) -> bool {
         self.0.pending().filter(|number| *number != Signal::CHILD.as_raw()).count() > 0
     }

@@ -15,8 +15,8 @@ use crate::others;
 /// each with its start time.
 static GUARDS: Mutex<BTreeMap<i32, u64>> = Mutex::new(BTreeMap::new());
 
-/// Held while a guard is being spawned and while strays are being killed: a guard without an entry
-/// yet would count as a stray. Spawning may hang, like any `execve`.
+/// Held while a guard is being spawned, and while the processes of a lost guard are being killed: a
+/// guard without an entry yet would be killed with them. Spawning may hang, like any `execve`.
 static SPAWNING: Mutex<()> = Mutex::new(());
 
 fn guards() -> MutexGuard<'static, BTreeMap<i32, u64>> {
@@ -62,8 +62,9 @@ pub(crate) fn end(guard: Pid) -> bool {
 /// others](others). Returns whether any process is left; as with [`descend::reap`], `false` is
 /// certain only when it comes twice in a row.
 ///
-/// While a guard is being spawned, this kills nothing and returns `true`. With `now` this also
-/// kills the process that is being spawned: such a guard starts nothing, so killing it is safe.
+/// While a guard is being spawned, this kills nothing and returns `true`, unless `now` is set. With
+/// `now` this kills the process that is being spawned, too: such a guard starts nothing, so killing
+/// it is safe.
 pub(crate) fn sweep(
     guard: Option<Pid>,
     now: bool,

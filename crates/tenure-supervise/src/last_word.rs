@@ -13,7 +13,7 @@ use rustix::net::{
 };
 use serde::{Deserialize, Serialize};
 
-/// Longest wait for a listener with many others in its queue.
+/// The longest wait for a listener whose queue is full.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// A packet that the guard sends to a Unix socket (`SOCK_SEQPACKET`) when no process of the command
@@ -26,7 +26,7 @@ pub struct LastWord {
 }
 
 impl LastWord {
-    /// Sends the packet; does nothing if nobody listens.
+    /// Sends the packet; does nothing if no process listens.
     pub(crate) fn say(&self) {
         self.try_say().ok();
     }

@@ -41,7 +41,8 @@ pub(crate) struct Launch {
 
 impl Launch {
     /// The command that starts the launcher, in its own process group, with `link` as standard
-    /// input. The other standard streams are those of the guard, which has those of the supervisor.
+    /// input. The launcher shares the other standard streams with the guard, and so with the
+    /// supervisor.
     pub(crate) fn command(&self, link: Link) -> Command {
         let mut command = Command::new(MYSELF);
         command.arg0(std::env::args_os().next().unwrap_or_default());
@@ -134,7 +135,7 @@ fn become_command(launch: &Launch, link: &Link) -> Result<Infallible, Failure> {
 /// The reason why a script cannot be executed as its first line says.
 pub(crate) fn unusable_script(program: &Path) -> Option<String> {
     let head = head(program)?;
-    // The C library would run the file by `/bin/sh`, whatever interpreter it names.
+    // The C library would run the file by `/bin/sh`, whatever interpreter the file names.
     if head.starts_with(b"\xef\xbb\xbf#!") {
         let why = "a byte order mark stands before the #! of its first line, so no interpreter is \
                    found; remove the mark, as `sed -i '1s/^\\xEF\\xBB\\xBF//' FILE` does";

@@ -11,31 +11,32 @@
 //! ```
 //!
 //! The guard holds the deadline too, so the command ends in time even while the supervisor is
-//! stopped, wedged or gone. The supervisor watches the guard in turn: when the guard is gone, or
-//! has not done its work by half the kill margin, the supervisor kills the remaining processes.
-//! Each of the two is a child subreaper. So orphans of the command become children of guard or
-//! supervisor, and cannot get out of sight by leaving a process group, a session or a parent.
+//! stopped, wedged or gone. The supervisor watches the guard in turn. When the guard is gone, or
+//! has not done its work by the middle of the kill margin, the supervisor kills the remaining
+//! processes. Each of the two is a child subreaper. So orphans of the command become children of
+//! guard or supervisor, and cannot get out of sight by leaving a process group, a session or a
+//! parent.
 //!
 //! # Promises
 //!
 //! All instants are `CLOCK_BOOTTIME`. `until` is the end of the lease as last handed on.
 //!
-//! 1. At `until − grace` all processes of the command get SIGTERM (and SIGCONT, so that a
-//!    stopped one sees it), at `until − kill_margin` at the latest SIGKILL. The guard starts
-//!    10 ms early, so that its waking up does not use up the margin. (`timeline.rs` has the
+//! 1. At `until − grace` all processes of the command get SIGTERM (and SIGCONT, so that a stopped
+//!    process sees it). At `until − kill_margin` at the latest they get SIGKILL. The guard starts
+//!    to kill 10 ms early, so that its wake-up does not use up the margin. (`timeline.rs` has the
 //!    times, `guard.rs` sends the signals, `supervised.rs` sends SIGKILL when the guard is lost.)
 //! 2. The command is ended at once by [`Supervised::stop`], by the end of the supervisor, by one of
-//!    the [`ending_signals`] to the guard, and by a packet of the supervisor that is no frame. Then
-//!    SIGTERM comes now, and SIGKILL after `grace`, or at `until − kill_margin` if that is sooner.
-//!    The end of the command's first process does the same to the remaining processes.
+//!    the [`ending_signals`] to the guard, and by a packet that the guard cannot decode. Then
+//!    SIGTERM comes at once, and SIGKILL after `grace`, or at `until − kill_margin` if that is
+//!    sooner. The end of the command's first process does the same to the remaining processes.
 //! 3. A command that got SIGTERM ends, even if `until` grows. A later `until` only lengthens the
 //!    time to SIGKILL, up to `grace`; an earlier `until` shortens it.
 //! 4. The guard reports "all gone" only when no process of the command is left.
 //! 5. A guard that was itself stopped or suspended acts on everything overdue when it
 //!    continues, by the newest deadline: deadlines replace one another, they do not queue.
 //! 6. A command that never runs, because `execve` does not return (a dead network mount), is ended
-//!    like any other, and at the latest with the lease under which its start began. A later `until`
-//!    counts only once the command runs.
+//!    like any other. The end comes at the latest with the lease under which the start began. A
+//!    later `until` counts only once the command runs.
 //! 7. No start waits beyond the lease under which it began, and no stop waits for a guard that does
 //!    not act. A guard that first runs after a stop starts nothing. The supervisor waits for a
 //!    killed guard that cannot be reaped only as long as processes of the command may be left.

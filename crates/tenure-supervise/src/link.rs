@@ -45,7 +45,8 @@ impl Link {
         Ok(Self(io::stdin().as_fd().try_clone_to_owned()?))
     }
 
-    /// Sends without a wait: `WouldBlock` if the other side has not read for long.
+    /// Sends without a wait: `WouldBlock` if the socket is full, because the other side does not
+    /// read.
     pub(crate) fn send<T: Serialize>(&self, frame: &T) -> io::Result<()> {
         let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
         send(&self.0, &encode(frame)?, flags)?;
@@ -102,7 +103,7 @@ impl Link {
         }
     }
 
-    /// Ends the sending; the other side receives all frames before the end.
+    /// Closes the link for sending; the other side receives all frames before the end.
     pub(crate) fn finish(&self) -> io::Result<()> {
         Ok(shutdown(&self.0, Shutdown::Write)?)
     }

@@ -13,7 +13,7 @@ static SEEN: Mutex<BTreeMap<i32, u64>> = Mutex::new(BTreeMap::new());
 
 /// Records the children that belong to no command. While a guard lives, orphans of its command
 /// become children of the guard: so while all `guards` live, a child of this process belongs to no
-/// command. Callers keep guards from being spawned meanwhile.
+/// command. Callers must hold off the spawning of guards during this call.
 pub(crate) fn look(guards: &BTreeMap<i32, u64>) {
     let is_guard = |pid: Pid| guards.contains_key(&pid.as_raw_pid());
     let Ok(children) = descend::children(&is_guard) else { return };

@@ -28,25 +28,25 @@ pub struct Plan {
     pub name: OsString,
     /// Arguments, without the name.
     pub args: Vec<OsString>,
-    /// `TENURE_ELECTION`.
+    /// Value of the command's variable `TENURE_ELECTION`.
     pub election: ElectionName,
-    /// `TENURE_ID`.
+    /// Value of `TENURE_ID`.
     pub id: NodeName,
-    /// `TENURE_FENCE`; unset for the command when there is none.
+    /// Value of `TENURE_FENCE`; without a fence the command does not have this variable.
     pub fence: Option<Fence>,
-    /// `TENURE_ROLE`, in an election with several roles; without it the command inherits the
-    /// variable.
+    /// Value of `TENURE_ROLE`, in an election with several roles; without a value the command
+    /// inherits the variable.
     pub role: Option<u32>,
     /// Streams for the command's output; `None` for this process's own.
     pub output: Option<Output>,
     /// Variables of this process that the command does not inherit, such as those that hold a
     /// password.
     pub withheld: Vec<OsString>,
-    /// `TENURE_UNTIL_FILE`: holds the end of the lease in nanoseconds of `CLOCK_BOOTTIME`, or
-    /// `none` once the lease has no end, and a newline. Each new content replaces the file, so it
-    /// can be read at any time. A command that starts without an end of the lease gets neither file
-    /// nor variable. The file is removed when the handle is dropped. A killed supervisor leaves it
-    /// behind, with an instant that is soon over.
+    /// Value of `TENURE_UNTIL_FILE`: the path of a file. The file holds the end of the lease in
+    /// nanoseconds of `CLOCK_BOOTTIME`, or `none` once the lease has no end, and a newline. Each
+    /// new content replaces the file, so it can be read at any time. A command that starts without
+    /// an end of the lease gets neither file nor variable. The file is removed when the handle is
+    /// dropped. A killed supervisor leaves the file behind, with an instant that soon passes.
     pub until_file: PathBuf,
     /// Span before the end of the lease at which the command gets SIGTERM, and the time that it has
     /// after a stop. At least `kill_margin`; a command whose grace equals the kill margin is killed
@@ -125,7 +125,7 @@ pub fn resolve(command: impl AsRef<OsStr>) -> Result<PathBuf, SuperviseError> {
     }
 }
 
-/// Fails if a started command could not be found again.
+/// Fails if `/proc` does not show the processes that this process starts.
 pub(crate) fn check_proc() -> Result<(), SuperviseError> {
     let failed = |error| SuperviseError::setup("looking for processes in /proc", error);
     descend::check_proc().map_err(failed)
@@ -145,7 +145,7 @@ fn resolve_in(command: &OsStr, path: &OsStr) -> Result<PathBuf, SuperviseError> 
         };
     }
     let mut refused = None;
-    // An empty name is in every folder: the folder itself.
+    // An empty name would find the folder itself.
     for folder in env::split_paths(path).filter(|_| !command.is_empty()) {
         // An empty entry is the current folder.
         let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { &folder };

@@ -1,4 +1,4 @@
-//! The door by which guards and launchers enter.
+//! The entry point of guards and launchers, which are this binary started again.
 
 use std::process::ExitCode;
 

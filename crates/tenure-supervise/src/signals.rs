@@ -51,16 +51,16 @@ pub fn ending_signals() -> Vec<i32> {
 /// with no signal blocked.
 pub fn take_signals() {
     let of_writes = SigSet::from_iter([Blocked::SIGTTOU, Blocked::SIGXFSZ]);
-    // The call fails for a wrong argument alone.
+    // The call fails only for a wrong argument.
     let _ = of_writes.thread_set_mask();
 }
 
 /// Keeps Ctrl-Z from stopping this thread and those that it starts: a leader that stands still
 /// loses its lease.
 ///
-/// Call this after [`take_signals`], while the process has one thread.
+/// Call this after [`take_signals`], while the process has only one thread.
 pub fn ignore_ctrl_z() {
-    // The call fails for a wrong argument alone.
+    // The call fails only for a wrong argument.
     let _ = SigSet::from_iter([Blocked::SIGTSTP]).thread_block();
 }
 

@@ -1,4 +1,4 @@
-//! Remaining processes of a lost guard, while they are being killed.
+//! Processes that a lost guard left behind (strays), while the supervisor kills them.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -13,7 +13,7 @@ use crate::launcher;
 pub(crate) enum Remains {
     /// No process but the guard itself, and dead processes that cannot be reaped.
     GuardOnly,
-    /// Processes that were killed before they became the command, and never will.
+    /// Processes that were killed before they became the command, and so never run its code.
     NeverRan,
     /// Other processes, which may be the command's.
     Others,

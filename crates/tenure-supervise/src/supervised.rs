@@ -58,25 +58,25 @@ impl fmt::Display for Outcome {
 const STUCK_MIN: Duration = Duration::from_secs(1);
 
 /// Time of killing after which the supervisor no longer waits for a guard whose command has no
-/// process left. The supervisor then warns of all other processes that do not end.
+/// process left. After this time the supervisor also warns of other processes that do not end.
 const REAPING_MAX: Duration = Duration::from_secs(5);
 
-/// Longest wait for the spawning of another guard while strays are being killed.
+/// Longest wait for the spawning of another guard, before the processes of a lost guard are killed.
 const SPAWNING_MAX: Duration = Duration::from_millis(100);
 
-/// Time beyond its grace and its kill margin after which the guard of a stopped command counts as
-/// lost.
+/// The guard of a stopped command counts as lost when grace, kill margin and this time have passed.
 const STOP_SLACK: Duration = Duration::from_secs(5);
 
 /// A command that runs under a guard, until [`wait`](Self::wait) reports that no process is left.
 ///
 /// Makes this process a child subreaper. Apart from guards this process should have no children.
-/// When a guard is lost, all other children count as its strays and are killed, with two
-/// exceptions: children in this process's own session, and children that this process had when its
-/// latest command was started or [`reap_orphans`](crate::reap_orphans) was called.
+/// When a guard is lost, all other children count as processes that it left behind, and are killed.
+/// Two kinds of children are spared: children in this process's own session, and children that
+/// existed when this process last started a command or called
+/// [`reap_orphans`](crate::reap_orphans).
 ///
 /// The command reads this process's standard input. If that is a terminal, and this process is in
-/// its background when the command is started, the command reads `/dev/null`.
+/// the terminal's background when the command is started, the command reads `/dev/null`.
 ///
 /// Dropping the handle stops the command as [`stop`](Self::stop) does, without waiting for the end,
 /// and waits up to a second for the removal of the until file.
@@ -99,8 +99,8 @@ pub struct Supervised {
     ended: Option<Ended>,
     all_gone: Option<Why>,
     failure: Option<SuperviseError>,
-    // Start of the wait for a guard without processes. Kept over calls of `wait`, because a
-    // supervisor calls `wait` again after each renewal.
+    // Start of the wait for a guard whose command has no process left. Kept over calls of `wait`,
+    // because a supervisor calls `wait` again after each renewal.
     reaping: Option<Time>,
     sweep: Option<Sweep>,
     strays: Strays,
@@ -110,7 +110,7 @@ pub struct Supervised {
 #[derive(Clone, Copy)]
 struct Sweep {
     begun: Time,
-    /// Whether our own guard may be the one that is being spawned.
+    /// Whether the guard that is being spawned may be our own.
     spawning: bool,
     /// Whether a warning about processes that do not end was logged.
     warned: bool,
@@ -250,7 +250,7 @@ impl Supervised {
     /// continues. Before the command runs a later end does not count yet: a start must end within
     /// its lease.
     ///
-    /// After an error the guard keeps the old deadline; the next call sets the newest.
+    /// After an error the guard keeps the old deadline until a later call succeeds.
     pub fn extend(&mut self, until: impl Into<Option<Time>>) -> Result<(), SuperviseError> {
         let until = until.into().unwrap_or(Time::MAX);
         if self.pid.is_none() && until > self.until {
@@ -292,7 +292,7 @@ impl Supervised {
         if let Some(outcome) = self.outcome {
             return outcome;
         }
-        // A guard that has reported was spawned.
+        // The report of a guard may come before its id, so wait for the id, too.
         while self.listening || (self.all_gone.is_some() && self.beginning.is_some()) {
             self.hear().await;
         }
@@ -340,7 +340,8 @@ impl Supervised {
             Event::Report(Report::Ended(ended)) => self.ended = Some(ended),
             Event::Report(Report::AllGone(why)) => self.all_gone = Some(why),
             Event::GuardGone => match &mut self.beginning {
-                // The outcome of the start was reported before the link was closed.
+                // The thread reports the outcome of the start before it closes its copy of the
+                // link.
                 Some(beginning) => {
                     let begun = beginning.await;
                     self.begun(begun.unwrap_or(Err(SuperviseError::GuardLost)));
@@ -371,8 +372,8 @@ impl Supervised {
     fn begin_sweep(&mut self) -> Sweep {
         tracing::warn!(guard = ?self.guard(), "the guard is lost: killing the processes of the \
                                                command that are left");
-        // A guard that is still to be spawned is not spawned any more, and one that is being
-        // spawned now finds the end of its link: neither starts anything.
+        // A guard that is still to be spawned is not spawned any more. A guard that is being
+        // spawned now finds the end of its link. Neither starts anything.
         let spawning = self.beginning.take().is_some();
         self.link.inner().finish().ok();
         *self.sweep.insert(Sweep { begun: clock::now(), spawning, warned: false })
@@ -387,8 +388,8 @@ impl Supervised {
         let mut pause = PAUSE_MIN;
         while empty < 2 {
             let now = clock::now();
-            // Our own guard may be the one that hangs. Wait a little for another guard, but not
-            // when the lease is nearly over.
+            // The guard whose spawning hangs may be our own. Wait a little for another guard, but
+            // not when the lease is nearly over.
             let nearly_over = now >= self.until.before(self.kill_margin / 2);
             let at_once = spawning || nearly_over || now >= begun.after(SPAWNING_MAX);
             let first = self.pid;
@@ -418,7 +419,7 @@ impl Supervised {
                     break;
                 }
                 Ok(Remains::GuardOnly) if now >= begun.after(REAPING_MAX) => {
-                    // The guard is reaped when the next one is spawned.
+                    // The guard is reaped when the next guard is spawned.
                     return self.guard.map_or((), warn_of_unreaped);
                 }
                 Ok(Remains::Others) if !warned && now >= begun.after(REAPING_MAX) => {
@@ -501,7 +502,7 @@ impl Supervised {
 
 /// Standard input of the command. A terminal belongs to the group in its foreground. Reading the
 /// terminal would not stop a command in the background, because the command has a session of its
-/// own: so it gets `/dev/null`.
+/// own. So the command gets `/dev/null` instead.
 fn input() -> io::Result<OwnedFd> {
     let stdin = io::stdin();
     if stdin.is_terminal() && descend::is_in_background() {
@@ -510,8 +511,7 @@ fn input() -> io::Result<OwnedFd> {
     stdin.as_fd().try_clone_to_owned()
 }
 
-/// Warns of a killed guard that does not end: no signal reaches it in its sleep, or a tracer holds
-/// it.
+/// Warns of a killed guard that does not end: it is in uninterruptible sleep, or a tracer holds it.
 fn warn_of_unreaped(guard: Pid) {
     tracing::warn!(
         guard = guard.as_raw_pid(),

@@ -6,8 +6,8 @@ use tenure_core::Time;
 
 use crate::frame::Why;
 
-/// Head start of the killing before the kill margin, so that waking up and walking through the
-/// processes does not use up the margin.
+/// Killing begins this long before the kill margin, so that the guard's wake-up and its pass over
+/// the processes do not use up the margin.
 const HEADSTART: Duration = Duration::from_millis(10);
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

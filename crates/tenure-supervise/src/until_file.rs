@@ -124,8 +124,8 @@ static WRITERS: AtomicU64 = AtomicU64::new(0);
 /// Writes the file. A stuck writer may continue after its caller has given up, when the path
 /// belongs to the next leadership: so a writer touches only files that it wrote itself. A writer
 /// that is stuck in the rename cannot be stopped: it puts an older instant at the path and then
-/// removes that file, until the next renewal writes the file anew. Readers then stop too early, not
-/// late.
+/// removes that file. The file is missing until the next renewal writes it anew. Readers then stop
+/// too early, not late.
 struct Writer {
     path: PathBuf,
     name: OsString,
@@ -243,7 +243,7 @@ mod tests {
         assert!(UntilFile::create(&path, Time::ZERO, WANTED).is_err());
     }
 
-    /// The control socket beside it is refused alike: another directory may have that name by now.
+    /// If other users may write to the folder, its path may lead to another folder by now.
     #[test]
     fn writable_folder_is_refused() {
         use std::os::unix::fs::{PermissionsExt, chown};

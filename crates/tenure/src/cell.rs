@@ -60,8 +60,8 @@ impl ClaimCell {
         false
     }
 
-    /// Moves the end on the wall clock later, unless the claim has lapsed when the clock shows
-    /// `shown`.
+    /// Moves the end on the wall clock later, unless the claim has lapsed by `shown`, a reading of
+    /// that clock.
     pub(crate) fn bound(&self, shown: WallTime, until: WallTime) {
         if let Some(wall) = &self.wall
             && !self.has_lapsed(wall, shown)
@@ -70,8 +70,8 @@ impl ClaimCell {
         }
     }
 
-    /// Ends the claim for ever. Raise and lower are both atomic exchanges: of two at once, the
-    /// later sees the earlier.
+    /// Ends the claim for ever. Raise and lower are both atomic exchanges: if two threads act at
+    /// once, the second sees the result of the first.
     pub(crate) fn lower(&self) {
         self.until.swap(Claim::OVER.until().as_nanos(), Ordering::AcqRel);
     }

@@ -24,8 +24,8 @@ impl SharedClaim {
         self.cell.holds(clock::now, clock::wall) && self.is_here()
     }
 
-    /// The end of the claim; [`Time::ZERO`] once it is over; `None` without an end, for which a
-    /// core says [`Time::MAX`].
+    /// The end of the claim; [`Time::ZERO`] once the claim is over; `None` for a claim without an
+    /// end, which a core expresses as [`Time::MAX`].
     #[inline]
     pub(crate) fn until(&self) -> Option<Time> {
         if !self.is_here() {
@@ -35,8 +35,8 @@ impl SharedClaim {
         (until < Time::MAX).then_some(until)
     }
 
-    /// Whether this process may lead by the claim. A forked child has the memory of its parent, and
-    /// another number.
+    /// Whether this process may lead by the claim. A forked child has the memory of its parent, but
+    /// another process id.
     #[inline]
     fn is_here(&self) -> bool {
         self.process.is_none_or(|process| process == std::process::id())

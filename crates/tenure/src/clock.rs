@@ -18,7 +18,7 @@ pub fn now() -> Time {
 }
 
 /// Reads `CLOCK_REALTIME`, which may be wrong and may step. Only protocols that compare time with
-/// other machines read it, and no protocol waits for it.
+/// other machines read it, and no protocol sets an alarm on it.
 #[must_use]
 pub fn wall() -> WallTime {
     WallTime::from_nanos(nanos(clock_gettime(ClockId::Realtime)))

@@ -45,8 +45,8 @@ impl<C: SafetyClass> Election<C> {
         &self.name
     }
 
-    /// The longest time for which a leader of this election leads without a renewal. Older
-    /// answers say nothing of the present.
+    /// The longest time for which a leader of this election leads without a renewal. A view that is
+    /// older says nothing about the present.
     #[must_use]
     pub fn lease_max(&self) -> Duration {
         self.driver.timing().resignation_max
@@ -70,7 +70,8 @@ impl<C: SafetyClass> Election<C> {
     }
 
     /// Follows the leader, at no cost for the election: the observer queries other participants. A
-    /// store is queried anew for each observer, so that its first state is newer than this call.
+    /// store is queried anew for each observer, so that the observer's first state is newer than
+    /// this call.
     #[must_use]
     pub fn observe(&self) -> Observer {
         self.observe_every(OBSERVE_EVERY)
@@ -98,8 +99,8 @@ impl<C: SafetyClass> Election<C> {
         Observer::new(answer, Box::new(leave))
     }
 
-    /// Queries the present leader, until the answer is known or `patience` is over. Cancel safe.
-    /// The answer is unknown at once if the participant is closed, or cannot observe this election.
+    /// Queries which node leads, until the answer is known or `patience` is over. Cancel safe. The
+    /// answer is unknown at once if the participant is closed, or cannot observe this election.
     ///
     /// A store is queried anew each time. With Nerio, answers of grantors to another observer of
     /// this process are used, as long as that observer would use them.
@@ -107,9 +108,9 @@ impl<C: SafetyClass> Election<C> {
         Self::first(self.observe(), patience).await
     }
 
-    /// Queries the present leader like [`leader`](Self::leader), and uses no answer from before the
-    /// call: with Nerio the grantors are queried anew, too. Where processes hear of leaders without
-    /// a query, the answer is what this process knows now.
+    /// Queries the leader like [`leader`](Self::leader), and uses no answer from before the call:
+    /// with Nerio the grantors are queried anew, too. Where processes hear of leaders without a
+    /// query, the answer is what this process knows now.
     pub async fn leader_anew(&self, patience: Duration) -> View {
         Self::first(self.observer(OBSERVE_EVERY, true), patience).await
     }

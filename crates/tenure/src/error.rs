@@ -23,8 +23,8 @@ pub enum CampaignError {
     AlreadyCampaigning { election: ElectionName },
     #[error(transparent)]
     Value(NameError),
-    /// The candidate can never win, so waiting is useless: the store refuses it or was replaced, or
-    /// the election's name conflicts with another one.
+    /// The candidate can never win, so waiting is useless. The store refuses the candidate or was
+    /// replaced, or the election's name conflicts with another name.
     #[error("{why}")]
     Refused { why: String },
     /// The candidacy lost its lease, session or connection before it was won. Another campaign may

@@ -47,16 +47,17 @@ impl<C: SafetyClass> Election<C> {
     ///
     /// **Repetition.** Another campaign follows when a leadership was lost, when work has ended by
     /// itself, and when a candidacy was [lost](CampaignError::Lost). After an attempt of less than
-    /// 5 s a pause comes first, in which others can lead. The pause is at most 100 ms at first,
-    /// doubles with each further short attempt in a row, up to 5 s, and half of it is random. For
-    /// work that is done once and for all: `election.campaign(value).await?.run(work)`.
+    /// 5 s a pause comes first, in which others can lead. The pause is at most 100 ms at first, and
+    /// doubles with each further short attempt in a row, up to 5 s. Half of the pause is random.
+    /// For work that is done once and for all: `election.campaign(value).await?.run(work)`.
     ///
     /// **End.** When `shutdown` resolves, the work is dropped, then the leadership is resigned,
     /// with a wait as in [`Leadership::resign`](crate::Leadership::resign), or the campaign is
     /// withdrawn. If `shutdown` has resolved already, nothing begins. The output of `shutdown` does
-    /// not matter. If work needs time to shut down, give it a signal of its own, and let `shutdown`
-    /// resolve after it. Every other [`CampaignError`] ends the call with that error, because
-    /// another campaign would fail, too.
+    /// not matter. If work needs time to shut down, give the work a signal of its own, and let
+    /// `shutdown` resolve once the work has ended. Every [`CampaignError`] except
+    /// [`Lost`](CampaignError::Lost) ends the call with that error, because another campaign would
+    /// fail, too.
     ///
     /// Dropping the future drops the work; then the leadership is given up in the background, or
     /// the campaign is withdrawn. The same happens if the work panics. The log has the reasons why
@@ -105,8 +106,8 @@ impl<C: SafetyClass> Election<C> {
                         _ = &mut shutdown => None,
                         done = once(&leadership, &mut work) => Some(done),
                     };
-                    // The work has been dropped. A lost leadership needs no resignation, or has too
-                    // little time left to wait for it.
+                    // The work has been dropped. After an error the leadership is lost, or its
+                    // lease is too short to wait for a resignation.
                     if !matches!(done, Some(Err(_))) {
                         leadership.resign().await;
                     }

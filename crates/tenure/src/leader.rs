@@ -65,8 +65,8 @@ impl<C: SafetyClass> Leader<C> {
         self.claim.is_current()
     }
 
-    /// The rest of the leadership unless it is renewed, computed now; zero once it is over. `None`
-    /// where the protocol gives leaderships no end.
+    /// The time that is left of the leadership unless it is renewed, computed now; zero once it is
+    /// over. `None` where the protocol gives leaderships no end.
     #[inline]
     #[must_use]
     pub fn remaining(&self) -> Option<Duration> {
@@ -75,8 +75,8 @@ impl<C: SafetyClass> Leader<C> {
     }
 
     /// The first instant of `CLOCK_BOOTTIME` at which this node no longer leads, unless it renews;
-    /// [`Time::ZERO`] once the leadership is over. `None` where leaderships of the
-    /// protocol have no planned end.
+    /// [`Time::ZERO`] once the leadership is over. `None` where the protocol gives leaderships no
+    /// end.
     #[must_use]
     pub fn until(&self) -> Option<Time> {
         self.claim.until()
@@ -118,7 +118,7 @@ impl<C: SafetyClass> Leader<C> {
     }
 
     /// Resolves once a lease of full length was obtained, or fails if the leadership is over.
-    /// Cancel safe. A full lease takes one round trip after the election: the first lease is short,
+    /// Cancel safe. A full lease takes one round trip after the election. The first lease is short,
     /// so that a candidate that dies in the moment of its victory costs little.
     pub async fn settled(&self) -> Result<(), Loss> {
         match self.progress(|progress| progress.settled).await? {
@@ -127,9 +127,9 @@ impl<C: SafetyClass> Leader<C> {
         }
     }
 
-    /// Resolves with the new end once the lease was renewed to later than `known`, or fails once
-    /// the leadership is over. Cancel safe. Use it to hand the end on to others. If the leadership
-    /// has no end, the future can only fail.
+    /// Resolves with the new end once a renewal has moved the end beyond `known`, or fails once the
+    /// leadership is over. Cancel safe. Use it to pass the end on to other processes. If the
+    /// leadership has no end, the future can only fail.
     pub async fn renewed(&self, known: Option<Time>) -> Result<Option<Time>, Loss> {
         let known = known.unwrap_or(Time::MAX);
         loop {
@@ -177,8 +177,8 @@ impl<C: SafetyClass> Leader<C> {
     }
 
     /// The instant of `CLOCK_BOOTTIME` until which a verification promised this leadership (Nerio).
-    /// Others do not learn before that the leadership is over. `None` while the leadership lasts,
-    /// and without a promise.
+    /// Others learn only after that instant that the leadership is over. `None` while the
+    /// leadership lasts, and without a promise.
     #[must_use]
     pub fn held_until(&self) -> Option<Time> {
         self.about.won.progress.borrow().held
@@ -262,21 +262,22 @@ impl<C: SafetyClass> Leader<C> {
 
     /// Waits until others know of the end, for `longest` at most.
     pub(crate) async fn released(&self, longest: Duration) {
-        // The end comes at once, and must not wake the caller: candidates that wait for the release
-        // need the processor then. The driver closes the semaphore, also when it ends.
+        // Do not wait on `progress`: the end of the leadership changes it at once, and would wake
+        // the caller. Candidates that wait for the release need the processor at that moment. The
+        // driver closes the semaphore at the release, and when the driver itself ends.
         let released = self.about.won.signals.released.acquire();
         let _ = tokio::time::timeout(longest, released).await;
     }
 
     /// Does `work` while this node leads and more than `margin` is left. When this returns or is
-    /// dropped, the work was dropped.
+    /// dropped, the work has been dropped.
     pub(crate) async fn run_while_leading<F: Future>(
         &self,
         margin: Duration,
         work: F,
     ) -> Result<F::Output, Loss> {
         let outcome = {
-            // Dropped at the end of this block, before anything is given up.
+            // The work is dropped at the end of this block, before anything is given up.
             let mut work = Box::pin(work);
             tokio::select! {
                 biased;

@@ -57,11 +57,11 @@ impl<S: SafetyClass> Leadership<S> {
     /// # }
     /// ```
     ///
-    /// Work must be cancel safe, and must yield to the runtime more often than once per kill
-    /// margin: it is dropped by the configured kill margin before the lease ends. The leadership is
-    /// given up only after the work has ended or was dropped, so that no other leader begins
-    /// before. The first lease is short, and may be no longer than the margin: if so, wait for
-    /// [`settled`](Leader::settled) first.
+    /// Work must be cancel safe. Work is dropped when the configured kill margin is left of the
+    /// lease, so it must yield to the runtime more often than once per kill margin. The leadership
+    /// is given up only after the work has ended or was dropped, so that no other leader begins
+    /// during the work. The first lease is short, and may be no longer than the margin: if so, wait
+    /// for [`settled`](Leader::settled) first.
     ///
     /// Dropping the future drops the work and then resigns. The same happens if the work panics.
     pub async fn run<F: Future>(self, work: F) -> Result<F::Output, Loss> {
@@ -76,9 +76,9 @@ impl<S: SafetyClass> Leadership<S> {
         self.run_while_leading(margin, work).await
     }
 
-    /// Gives the leadership up at once, and waits until others know or the lease would have ended.
-    /// A repetition does nothing. If a verification promised that this node leads for longer
-    /// (Nerio), others learn of the end only after that time.
+    /// Gives the leadership up at once, and waits until others know of the end, or until the lease
+    /// would have ended. A second call only waits. If a verification promised that this node leads
+    /// for longer (Nerio), others learn of the end only after that time.
     ///
     /// Dropping the future changes nothing: the leadership is given up all the same.
     pub async fn resign(&self) {

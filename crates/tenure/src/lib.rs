@@ -3,7 +3,7 @@
 //! Each copy starts a node of one protocol, from that protocol's own crate, `tenure-*`. The node
 //! hands out the types of this crate, which are the same for all protocols:
 //!
-//! - [`Election`]: campaigns, observers, and the question for the leader.
+//! - [`Election`]: campaigns, observers, and the question which node leads.
 //! - [`Leadership`]: a won election, held and given up, with a guarantee that work ends before the
 //!   lease does.
 //! - [`Leader`]: a handle for the work, to ask at the moment of acting whether the node still
@@ -24,8 +24,7 @@
 //! # }
 //! ```
 //!
-//! [`driver`] and [`state`], the state directories of nodes, are for authors of
-//! protocols.
+//! [`driver`] and [`state`], the state directories of nodes, are for authors of protocols.
 
 #[cfg(not(target_os = "linux"))]
 compile_error!(

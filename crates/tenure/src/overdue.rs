@@ -30,8 +30,8 @@ impl Overdue {
     }
 }
 
-/// A time in which this process did nothing, although an input was due: it was stopped, the machine
-/// was suspended or overloaded, or a disk held the driver up.
+/// A time in which this process did nothing, although an input was due. The process was stopped,
+/// the machine was suspended or overloaded, or a disk held the driver up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Pause {
     until: Time,

@@ -32,7 +32,8 @@ pub struct Timing {
     pub grace: Duration,
     /// Rest of the lease at which [`Leadership::run`](crate::Leadership::run) drops its work.
     pub kill_margin: Duration,
-    /// Longest wait of [`Leadership::resign`](crate::Leadership::resign) until others know.
+    /// Longest wait of [`Leadership::resign`](crate::Leadership::resign) until others know of the
+    /// end.
     pub resignation_max: Duration,
 }
 

@@ -42,7 +42,7 @@ impl SharedTime {
         }
     }
 
-    /// The newest instant; `None` if the file has none that makes sense.
+    /// The newest instant; `None` if the file has no instant that passes the check.
     #[must_use]
     pub fn newest(&self) -> Option<Time> {
         (0..ATTEMPTS).find_map(|_| self.read())

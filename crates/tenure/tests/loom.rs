@@ -50,8 +50,8 @@ fn a_lapsed_claim_never_comes_back() {
     });
 }
 
-/// Once the driver has lowered a claim and others know, no handle sees the claim any more. This
-/// holds for a handle that paused in the middle of asking, and if a raise was under way.
+/// Once others know that the driver has lowered a claim, no handle sees the claim any more. This
+/// holds even if the handle paused in the middle of its question, or a raise was under way.
 #[test]
 fn no_handle_leads_after_release() {
     loom::model(|| {
@@ -103,7 +103,7 @@ fn leaders_never_overlap() {
     });
 }
 
-/// A claim that a handle has seen lapse on the wall clock is over, although that clock is set back
+/// A claim that a handle has seen lapse on the wall clock is over, even if that clock is set back
 /// and a renewal comes.
 #[test]
 fn lapse_on_wall_clock_is_final() {

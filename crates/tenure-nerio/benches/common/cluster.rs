@@ -83,7 +83,7 @@ impl Settings {
     }
 }
 
-/// Dropping it ends the processes.
+/// Three running grantors. Dropping the cluster ends their processes.
 pub(crate) struct Cluster {
     pub(crate) settings: Settings,
     pub(crate) grantors: Vec<Process>,

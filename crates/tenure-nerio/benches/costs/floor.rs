@@ -1,6 +1,6 @@
 //! The floor: the cost of asking three processes and hearing from two, and nothing else.
 //!
-//! Threads, runtimes, sockets and hand-overs are those of nodes and of an application; the
+//! Threads, runtimes, sockets and hand-overs are the same as in nodes and in an application. The
 //! protocol, the wire format and the state directory are left out.
 
 use std::io::{BufRead, Write};
@@ -93,7 +93,7 @@ async fn serve(
     let socket = tokio::net::UdpSocket::from_std(socket)?;
     let mut asker = Asker { socket, addresses, round: 0, buffer: [0; LENGTH] };
     loop {
-        // The third answer to the round before arrives during this wait.
+        // The third answer of the previous round arrives during this wait.
         let order = tokio::select! {
             biased;
             late = asker.socket.recv_from(&mut asker.buffer) => {

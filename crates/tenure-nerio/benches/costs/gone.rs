@@ -18,11 +18,11 @@ use crate::target::Targets;
 
 /// No lease ends during a round.
 const LEASE: Duration = Duration::from_secs(60);
-/// Longest wait for a process that was just started to be watched.
+/// Longest wait until a process that was just started is watched.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Measures from the instant at which the end of the leader's process is seen, by another pidfd
-/// than the grantor's, until the campaign of a waiting candidate resolves.
+/// Measures from the end of the leader's process until the campaign of a waiting candidate
+/// resolves. The benchmark sees the end by a pidfd of its own, not by the grantor's.
 pub(crate) fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
     let rounds = if quick { 20 } else { 100 };
     let runtime = runtime()?;
@@ -93,8 +93,8 @@ fn end_of(process: &Process) -> Result<thread::JoinHandle<std::io::Result<Time>>
     }))
 }
 
-/// The time of a thread that is woken by a pidfd and of an exchange. The process has ended, so that
-/// the pidfd is readable at once.
+/// The time of an exchange and of the wake-up of a thread that waits for a pidfd. The process has
+/// ended, so that the pidfd is readable at once.
 fn woken_and_asked(
     runtime: &tokio::runtime::Runtime,
     floor: &Floor,

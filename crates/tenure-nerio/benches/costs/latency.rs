@@ -1,4 +1,5 @@
-//! Winning an uncontended election, and taking one over from a leader that resigns.
+//! The times of a victory in an uncontended election, and of a take-over from a leader that
+//! resigns.
 
 use std::thread::sleep;
 use std::time::Duration;
@@ -17,7 +18,7 @@ use crate::target::Targets;
 pub(crate) const IDLE: Duration = Duration::from_millis(2);
 /// Pause between refreshes of a waiting request. A short pause keeps the rounds short.
 pub(crate) const REFRESH: Duration = Duration::from_millis(20);
-/// Refreshes before a hand-over. The second one proposes the right fence.
+/// Refreshes before a hand-over. The second refresh proposes the right fence.
 const REFRESHES: u32 = 3;
 const BARE: &str = "floor: bare exchange with 2 of 3 over UDP";
 /// Idle time of the application before a hand-over, and before its floor.
@@ -34,7 +35,7 @@ fn floor_round(runtime: &Runtime, floor: &Floor) -> Result<Duration> {
     Ok(clock::now().since(began))
 }
 
-/// Measures a candidate that knows the election's fence, until it has its own.
+/// Measures the campaign of a candidate that knows the fence, until the campaign is won.
 pub(crate) fn campaign(quick: bool, targets: &mut Targets) -> Result<()> {
     let rounds = if quick { 40 } else { 250 };
     let runtime = runtime()?;

@@ -28,7 +28,7 @@ pub(crate) fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
         let mut candidate = cluster.candidate("one")?;
         let hold = format!("hold {count}");
         candidate.ask(&hold)?;
-        // Every election has been renewed, so the elections have drifted apart.
+        // Let every election be renewed, so that the renewals drift apart.
         sleep(settings.lease);
         let mut nodes = vec![("candidate", candidate)];
         nodes.extend(cluster.grantors.into_iter().map(|grantor| ("grantor", grantor)));
@@ -41,7 +41,8 @@ pub(crate) fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
             rates.print(count, role);
             shares.push(rates.percent);
         }
-        // Only counts the elections: the node does not campaign again for a lost leadership.
+        // This order only counts the elections: the node does not campaign again for a lost
+        // leadership.
         held.push((count, nodes[0].1.ask(&hold)?.parse()?));
         if count == MANY {
             let grantors = &shares[1..];

@@ -18,7 +18,7 @@ pub(crate) struct Pair {
     fence: Option<Fence>,
     one: Election<AtMostOne>,
     two: Election<AtMostOne>,
-    /// The last field, so that the grantors hear the releases.
+    /// The last field, so that the grantors still hear the releases when a pair is dropped.
     _cluster: Cluster,
 }
 

@@ -1,8 +1,9 @@
 //! Two costs side by side, on several clusters one after the other.
 //!
-//! The scheduler chooses a processor for each thread when a cluster starts, and then moves few of
-//! them: the ratio of one cluster is that of one placement, and two runs may find two ratios. So
-//! every cluster is compared with what ran beside it, and the target is for the mean of all.
+//! The scheduler chooses a processor for each thread when a cluster starts, and then moves few
+//! threads. So the ratio of one cluster is that of one placement, and two runs may find two ratios.
+//! Therefore every cluster is compared with the processes that ran beside it, and the target is for
+//! the mean of all clusters.
 
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ use crate::target::Targets;
 /// Clusters of one comparison.
 pub(crate) const CLUSTERS: usize = 8;
 
-/// The spans of one round: of the floor, and of what is compared with it.
+/// The spans of one round: of the floor, and of the work that is compared with it.
 pub(crate) type Round = [Duration; 2];
 
 pub(crate) struct Compared {
@@ -21,9 +22,9 @@ pub(crate) struct Compared {
     ratios: [f64; CLUSTERS],
 }
 
-/// Measures `rounds` on each of the clusters: `start` starts a new one, and returns what measures
-/// a round there. The first round of a cluster does not count: there nodes learn the fence, and
-/// greet each other.
+/// Measures `rounds` on each of the clusters: `start` starts a new cluster, and returns a function
+/// that measures a round there. The first round of a cluster does not count: in it nodes learn the
+/// fence, and greet each other.
 pub(crate) fn compare<T: FnMut(usize) -> Result<Round>>(
     rounds: usize,
     mut start: impl FnMut() -> Result<T>,

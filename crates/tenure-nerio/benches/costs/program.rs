@@ -11,7 +11,7 @@ pub(crate) type Error = Box<dyn std::error::Error + Send + Sync>;
 /// Measures the parts that the arguments name.
 pub(crate) fn run(measure: impl FnOnce(&[String]) -> Result<()>) -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    // `cargo test --benches` starts it too, without this flag.
+    // `cargo test --benches` starts this program, too, without this flag.
     if !arguments.iter().any(|argument| argument == "--bench") {
         return ExitCode::SUCCESS;
     }

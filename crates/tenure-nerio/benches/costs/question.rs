@@ -1,4 +1,4 @@
-//! The question of a leader before each act.
+//! The question whether a node still leads, which the work asks before each act.
 
 use std::hint::black_box;
 

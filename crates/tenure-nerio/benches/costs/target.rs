@@ -1,4 +1,4 @@
-//! Targets of measurements, and those that were missed.
+//! Targets of measurements, and the missed targets.
 
 pub(crate) struct Targets {
     part: &'static str,

@@ -44,7 +44,7 @@ fn measure() -> Result<()> {
         if held != count {
             return Err(format!("{held} of {count} elections are held").into());
         }
-        // Every election was renewed for a full lease, so buffers have their size.
+        // Let every election be renewed for a full lease, so that buffers reach their size.
         sleep(cluster.settings.lease);
         Ok((heap(&mut candidate)?, heap(&mut cluster.grantors[0])?))
     };

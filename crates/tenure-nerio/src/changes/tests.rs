@@ -147,7 +147,7 @@ fn remove(gone: &str) -> SeatChange {
     SeatChange::Remove { name: name(gone) }
 }
 
-/// The replacement of a member by a node that is elsewhere.
+/// The replacement of a member by a node at other hosts.
 fn move_to(moved: &str, hosts: Vec<HostPort>) -> SeatChange {
     SeatChange::Replace { name: name(moved), hosts, instance: None }
 }
@@ -216,7 +216,7 @@ async fn change_of_silent_member_is_seen() {
     assert_eq!(members_of(cluster.change(add("d")).await), "a, b, c, d");
 }
 
-/// A silent member cannot make a member of b: the refusal is final.
+/// Member b is a member already, and the silent member cannot have added it: the refusal is final.
 #[tokio::test]
 async fn refusal_counts_beside_silent_member() {
     let cluster = Cluster::new(|nth, _| match nth {

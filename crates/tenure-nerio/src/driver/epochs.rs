@@ -32,8 +32,8 @@ pub(super) fn other_line(config: &Checked, entered: &Membership) -> Option<Notic
     differs.then_some(Notice::OtherLine { missing, more, quorums })
 }
 
-/// Whether a grantor with an empty or a lost directory sends such messages: before such a grantor
-/// has entered an epoch, it asks for fences, reads documents, and votes on them.
+/// Whether a grantor with an empty or a lost directory sends such messages. Before such a grantor
+/// has entered an epoch, it asks for fences, reads documents, and votes on documents.
 fn may_be_of_blank(message: &Message, epoch: EpochId) -> bool {
     matches!(message, Message::Grantor(ToGrantor::FenceRead(_))) || !message.is_bound(epoch)
 }
@@ -45,8 +45,8 @@ impl<T: Transport> Wire<T> {
         self.memberships.first().unwrap_or_else(|| self.config.membership())
     }
 
-    /// The number by which datagrams for this epoch call this node, 0 if it is no member there;
-    /// `None` for an unknown epoch.
+    /// The number by which datagrams for this epoch call this node; 0 if this node is no member of
+    /// the epoch; `None` for an unknown epoch.
     pub(super) fn number(&self, epoch: EpochId) -> Option<u8> {
         let membership = self.memberships.iter().find(|one| one.id() == epoch)?;
         Some(membership.position(&self.name).map_or(0, |own| membership.number(own)))
@@ -70,7 +70,7 @@ impl<T: Transport> Wire<T> {
 
     /// Whether messages for an epoch that this node does not know reach the core, which answers
     /// questions with this node's epoch. Reports a member that is in the epoch 0 of another cluster
-    /// and has not shown its epoch, and a node that stays in such an epoch.
+    /// and has not shown its epoch. Reports, too, any node that stays in such an epoch.
     pub(super) fn hears_other_epoch(
         &mut self,
         now: Time,
@@ -78,14 +78,14 @@ impl<T: Transport> Wire<T> {
         by: Option<&Authority>,
         messages: &Messages<'_>,
     ) -> bool {
-        // While the cluster gets its keys, an unsealed datagram may name any source, and the answer
-        // to it would begin with a hello, which is longer than the datagram.
+        // While the cluster gets its keys, an unsealed datagram may name any source. The answer to
+        // that source would begin with a hello, which is longer than the datagram.
         let hears = by.is_some() || self.transport.seal.is_none();
         let is_current = |message| matches!(message, Message::Asker(ToAsker::Current(_)));
         let shows = hears && messages.clone().flatten().any(is_current);
         let is_judged = !shows && !self.agreement.has_shown(now, &from.who.name);
         // A blank, and a process that knows no more than its settings, send messages for the epoch
-        // of their settings, which may be the settings of this node, too.
+        // of their settings. This node may have the same settings.
         let is_of_settings = from.epoch == self.config.membership().id();
         let is_other = from.epoch.digest != self.membership().founding() && !is_of_settings;
         if is_judged && is_other && from.epoch.number == 0 {
@@ -95,8 +95,9 @@ impl<T: Transport> Wire<T> {
             if (self.has_document() || !is_member) && all.any(is_of_blank) {
                 return hears;
             }
-            // Members found their cluster one after the other: a node that knows no more than its
-            // settings may hear of the founded epoch before it has read the document of that epoch.
+            // The members enter the epoch of a new cluster one after the other. So a node that
+            // knows only its settings may hear of that epoch before it has read the epoch's
+            // document.
             let is_judged_at_once = is_member && self.has_document();
             if is_judged_at_once || self.agreement.stays_elsewhere(now, from.address) {
                 self.on_mismatch(now, from, from.epoch.digest);
@@ -114,7 +115,8 @@ impl<T: Transport> Wire<T> {
         if current.founding == membership.founding() {
             self.agreement.agrees(&from.who.name, &mut self.repeats);
         } else if is_member && !current.entered && !self.has_document() {
-            // Both nodes know only their settings, which differ, so the two never found a cluster.
+            // Both nodes know only their settings, which differ, so the two can never found a
+            // cluster together.
             self.on_mismatch(now, from, current.founding);
         }
     }
@@ -135,7 +137,8 @@ impl<T: Transport> Wire<T> {
         self.members_moved();
     }
 
-    /// Reports when the members that differ begin to leave no quorum, and when they cease to.
+    /// Reports when the members that differ begin to leave no quorum, and when a quorum is possible
+    /// again.
     pub(super) fn weigh_agreement(&mut self, is_confirmed: bool) {
         let Some(membership) = self.memberships.first() else { return };
         let notice = self.agreement.weigh(membership, is_confirmed);

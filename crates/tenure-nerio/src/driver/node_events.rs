@@ -10,11 +10,11 @@ use super::Wire;
 use crate::notice::Notice;
 use crate::transport::Transport;
 
-/// A later wait that is shorter has no notice.
+/// A wait after the first has no notice if it is shorter than this.
 const SHORT: Duration = Duration::from_secs(1);
 
-/// Waits for the end of old leases. A grantor without memory waits again for each answer that came
-/// a moment late; an operator needs no line for each.
+/// The waits of this grantor for the end of old leases. A grantor without memory waits again for
+/// each answer that came a moment late, and an operator needs no line for each such wait.
 #[derive(Debug, Default)]
 pub(super) struct ShortWaits {
     has_waited: bool,

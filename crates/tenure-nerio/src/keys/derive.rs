@@ -26,7 +26,7 @@ pub(crate) fn expand(secret: &Secret, label: &str, parts: &[&[u8]]) -> Secret {
     Secret(out)
 }
 
-/// A secret derived from a shared secret and from the secret of two processes.
+/// A secret derived from a shared secret and from the X25519 secret of two processes.
 pub(crate) fn extract(shared: &Secret, of_two: &SharedSecret) -> Secret {
     let (out, _) = Hkdf::<Sha256>::extract(Some(&shared.0), of_two.as_bytes());
     Secret(out.into())

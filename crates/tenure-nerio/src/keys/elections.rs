@@ -8,8 +8,8 @@ use tenure_core::{ElectionName, NameError};
 
 use super::{Grant, Rights};
 
-/// Maximum number of bytes of a list: 255 together with the longest name of an application and one
-/// byte between them.
+/// Maximum number of bytes of a list. A list of this length, the longest name of an application and
+/// one byte between them have 255 bytes together.
 const BYTES_MAX: usize = 190;
 
 /// Maximum number of bytes of name and list, with one byte between them, if rights follow.

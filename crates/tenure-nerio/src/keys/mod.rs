@@ -13,8 +13,8 @@
 //! do not read. The secret is derived from the rights, so that no holder can add a right. SECRET
 //! and MEMBERS are 64 hexadecimal digits. MEMBERS is the public key of the members: an application
 //! uses it to seal datagrams that only members can open, and to recognize answers of members. Two
-//! lines are two keys, of which one takes the place of the other: the process uses the first key
-//! and accepts both.
+//! lines are two keys, while one of them replaces the other: the process uses the first key and
+//! accepts both.
 //!
 //! A line `accept-unsealed` beside the keys is for the time in which the processes of a cluster get
 //! their keys one after the other: see [`Keys::accept_unsealed`].
@@ -206,7 +206,7 @@ impl ApplicationKey {
 }
 
 impl Keys {
-    /// Reads one key, or two: each on a line of its own, without empty lines and lines that begin
+    /// Reads one key, or two, each on a line of its own. Skips empty lines and lines that begin
     /// with `#`. A line `accept-unsealed` makes the keys [accept unsealed
     /// datagrams](Self::accept_unsealed).
     pub fn parse(text: &str) -> Result<Self, KeyError> {
@@ -214,9 +214,9 @@ impl Keys {
     }
 
     /// Sets whether this process also reads and answers unsealed datagrams. Every host that reaches
-    /// the process can then speak as any node, as without keys: use this only while the processes
-    /// of a cluster get keys one after the other. Datagrams to nodes that have shown a key stay
-    /// sealed.
+    /// the process can then speak as any node, as without keys. So use this only while the
+    /// processes of a cluster get keys one after the other. Datagrams to nodes that have shown a
+    /// key stay sealed.
     #[must_use]
     pub fn accept_unsealed(mut self, accept: bool) -> Self {
         self.accept_unsealed = accept;

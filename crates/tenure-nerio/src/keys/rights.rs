@@ -8,7 +8,7 @@ use std::str::FromStr;
 pub enum Right {
     /// Hold leases: the holder of this right can lead.
     Contend,
-    /// Ask for the leader, for waiting candidates and for elections.
+    /// Ask which node leads, which candidates wait, and which elections exist.
     Ask,
     /// Order leaders to resign or hand over.
     Resign,
@@ -56,7 +56,7 @@ impl Right {
 }
 
 impl Rights {
-    /// The rights of a key that names none: to contend and to ask.
+    /// The rights of a key that names no rights: to contend and to ask.
     pub const USUAL: Self = Self(Right::Contend.bit() | Right::Ask.bit());
 
     /// Whether `right` is one of these.

@@ -49,7 +49,7 @@ pub(crate) fn config(members: Vec<Member>, drift: &str) -> Checked {
     config.check().unwrap()
 }
 
-/// The document of an epoch 1 of these members, after that of `before`.
+/// The document of an epoch 1 with these members, after the document of `before`.
 pub(crate) fn changed(before: &Checked, members: Vec<Member>) -> Document {
     let mut document = Document::of_line(&config(members, "0.001"));
     document.number = 1;
@@ -356,7 +356,8 @@ fn quorum_names_another_cluster() {
     assert_eq!(of(&["a"], &[]), None);
 }
 
-/// The questions end with a quorum, by which the process then judges: a has most of the weight.
+/// The questions end once a quorum has answered. The process judges by that quorum: a has most of
+/// the weight.
 #[tokio::test]
 async fn quorum_ends_questions() {
     let mut weighted = Config::new("x".parse().unwrap(), ["a", "b", "c"].map(far).into());

@@ -150,7 +150,7 @@ impl Merge<'_> {
         self.membership.names().get(member).cloned()
     }
 
-    /// The shortest length of another clock's span on this clock.
+    /// The shortest time on this clock that a span of another clock may take.
     fn at_least(&self, span: Duration) -> Duration {
         self.drift.shrink(self.drift.real_at_least(span))
     }

@@ -1,9 +1,8 @@
 //! Lists of elections and candidates, asked of all members at once.
 //!
 //! Each member knows the holder of its own grant and the candidates that wait for it; this module
-//! merges their statements about a leader. A list without a leader does not prove a vacancy: a
-//! vacancy, too, takes a quorum at one instant, for which
-//! [`Election::leader`](tenure::Election::leader) asks.
+//! merges their statements about a leader. A list without a leader does not prove a vacancy. Only a
+//! quorum at one instant proves it, for which [`Election::leader`](tenure::Election::leader) asks.
 
 mod merge;
 mod pages;
@@ -26,7 +25,7 @@ use super::keys::Keys;
 /// The answer of a member.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Heard {
-    /// The member gave its list, in this service.
+    /// The member gave its list, and reported this service.
     Said(Service),
     Silent,
     /// The member answers only questions that all versions know: it runs an older version, or
@@ -79,7 +78,7 @@ pub struct ElectionSeen {
     /// Leader when all members have answered, if a quorum names one.
     pub leader: Option<Leads>,
     pub granted: Vec<Vote>,
-    /// Maximum number of candidates at one member that wait for the election and do not lead it.
+    /// Number of waiting candidates at the member with the most, without the leader.
     pub waiting: u16,
     /// Time of the first question: no answer is older.
     pub asked: Time,
@@ -123,7 +122,7 @@ pub struct AllCandidates {
     pub membership: Arc<Membership>,
     pub members: Vec<(Member, Heard)>,
     pub leader: Option<Leads>,
-    /// The leader first, then candidates with grants, then those that have waited longest.
+    /// The leader first, then candidates with grants, then the others, the longest wait first.
     pub candidates: Vec<CandidateSeen>,
     /// Time of the first question: no answer is older.
     pub asked: Time,

@@ -17,7 +17,8 @@ pub(super) trait List: Clone + Send + Sync + 'static {
     /// Maximum number of parts taken from one member.
     const MAX: usize;
 
-    /// The election about which older members are asked instead; `None` for any.
+    /// The election about which members of older versions are asked instead; `None` for any
+    /// election.
     fn election(&self) -> Option<&ElectionName>;
 
     fn question(&self, start: Time, after: Option<Self::Key>) -> Message;

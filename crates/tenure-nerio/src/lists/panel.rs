@@ -23,7 +23,8 @@ use crate::latest_epoch::{self, AGAIN_MAX, FoundMembers};
 const FULL: usize = 4;
 /// Maximum number of pages with fewer parts: no member keeps so many elections that are over.
 const THIN_MAX: usize = 1_000;
-/// Maximum number of lives of one member during a question: its pages must be of one life.
+/// Maximum number of starts of one member during a question: its pages must all come from one
+/// start.
 const LIVES_MAX: u32 = 3;
 
 pub(super) struct MemberPages<L: List> {
@@ -50,7 +51,7 @@ struct Voice {
 }
 
 enum Stop {
-    /// The member was started again: its earlier pages are of another life.
+    /// The member was started again, and its earlier pages do not count.
     StartedAgain,
     End(Heard),
 }
@@ -106,7 +107,8 @@ impl Panel {
             while let Some(answer) = asked.join_next().await {
                 let (voice, pages) = answer.map_err(io::Error::other)?;
                 if let Some(pages) = pages {
-                    // Other members may have to make up for a member that does not serve.
+                    // A member that does not serve counts for no quorum, so other members must
+                    // answer.
                     let name = &voice.member.name;
                     if voice.service == Some(Service::Serving) {
                         answers.from(name);
@@ -128,7 +130,7 @@ impl Panel {
 }
 
 impl Voice {
-    /// All pages of one life of the member; notes the reason if there are none.
+    /// All pages from one start of the member; notes the reason if there are none.
     async fn ask_all<L: List>(&mut self, lists: &[L]) -> Option<Vec<Page<L>>> {
         for _ in 0..LIVES_MAX {
             match self.ask_life(lists).await {

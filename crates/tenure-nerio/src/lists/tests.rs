@@ -19,8 +19,8 @@ const FROM: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr
 const NAMES: [&str; 3] = ["a", "b", "c"];
 /// Round trip of the answering members. A silent member costs five tries of four round trips each.
 const ROUND_TRIP: Duration = Duration::from_millis(150);
-/// Rest of a lease: shorter than the time that a silent member costs, and longer than a machine
-/// stands still.
+/// Rest of a lease: shorter than the time that a silent member costs, and longer than the machine
+/// may stand still.
 const LEFT: Duration = Duration::from_millis(2_700);
 
 fn who(name: &str, inc: u128) -> Who {

@@ -54,7 +54,7 @@ impl Reach {
     }
 }
 
-/// Whether datagrams to `member` arrive at a socket bound to `here`, without a look-up.
+/// Whether datagrams to `member` arrive at a socket bound to `here`. Looks up no name.
 pub(super) fn receives(here: SocketAddr, member: &HostPort) -> bool {
     let ip = member.literal().map(|member| member.ip().to_canonical());
     let any = here.ip().is_unspecified() || ip.is_none_or(|ip| here.ip().to_canonical() == ip);
@@ -67,8 +67,9 @@ struct Place {
     /// Addresses of all hosts, in the order in which they are tried.
     addresses: Vec<SocketAddr>,
     current: usize,
-    /// Start of the silence at this address, and of the whole silence, on `CLOCK_BOOTTIME`.
+    /// Start of the silence at the current address, on `CLOCK_BOOTTIME`.
     tried: Option<Time>,
+    /// Start of the silence at all addresses.
     silent: Option<Time>,
     lives: Lives,
 }
@@ -342,7 +343,8 @@ impl Places {
         all.filter(|all| all.len() > 1).unwrap_or_default()
     }
 
-    /// Names the silent members whose names give no address: an operator must mend these first.
+    /// Lists silent members as obstacles if their host names give no address: an operator must mend
+    /// these first.
     pub(super) fn explain(&self, waiting: Waiting) -> Waiting {
         blame(waiting, |silent| {
             let (_, place) = self.all.iter().find(|(name, _)| name.as_str() == silent)?;

@@ -32,8 +32,9 @@ impl LookUpResult {
     }
 }
 
-/// Looks up the name of the nth host of `member` while its receiver lives: until it is found, then
-/// each time that `again` reports silence, or every 15 s while there are several addresses.
+/// Looks up the name of the nth host of `member` until the receiver of results is dropped. First
+/// looks until the name has addresses. Then looks each time that `again` reports silence, or every
+/// 15 s while there are several addresses.
 pub(super) async fn seek(
     member: NodeName,
     nth: usize,
@@ -81,7 +82,8 @@ impl Pace {
     }
 }
 
-/// Between three and five quarters of `gap`: nodes that lost one peer do not ask at once.
+/// Between three and five quarters of `gap`, so that nodes that lost one peer do not all ask at
+/// once.
 fn jittered(gap: Duration) -> Duration {
     // Without a random number, use the middle.
     let draw = tenure::driver::random().map_or(500, |number| (number % 1_000) as u32);

@@ -43,7 +43,7 @@ fn address_names_member_without_keys() {
     assert!(!places.proves(&who("c", 1), at("10.0.0.2:1"), None), "another name");
 }
 
-/// Hosts in the settings win, and members of no epoch are forgotten.
+/// Hosts in the settings take precedence, and members of no epoch are forgotten.
 #[test]
 fn documents_complete_the_settings() {
     let mut places = places("a=10.0.0.1:1,b=10.0.0.2:1", "0.0.0.0:1");
@@ -214,7 +214,7 @@ async fn failed_name_is_reported() {
     assert_eq!(places.address(seconds(2), &name("a")), Some(at("10.0.0.9:1")));
 }
 
-/// The node tries the addresses in turn: a grantor believes one life from one address only.
+/// The node tries the addresses in turn: a grantor believes an incarnation from one address only.
 #[tokio::test]
 async fn answering_address_is_kept() {
     let mut places = places("a=a.invalid:1", "[::]:1");

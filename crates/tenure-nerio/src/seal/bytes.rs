@@ -47,7 +47,7 @@ impl Aead {
     /// Seals `text` in place, and returns its tag.
     pub(super) fn seal(&self, counter: u64, beside: &[u8], text: &mut [u8]) -> [u8; TAG] {
         let sealed = self.0.encrypt_inout_detached(&nonce(counter), beside, text.into());
-        // Cannot fail below 256 GiB; an empty tag opens nothing.
+        // Cannot fail below 256 GiB; a tag of zeros opens nothing.
         sealed.map(Into::into).unwrap_or_default()
     }
 
@@ -110,7 +110,7 @@ pub(super) fn data(
     into.extend_from_slice(&tag);
 }
 
-/// Reads sender and number of a data datagram; `None` if it is cut.
+/// Reads sender and number of a data datagram; `None` if the datagram is too short.
 pub(super) fn data_head(datagram: &[u8]) -> Option<(u64, u64)> {
     if datagram.len() < DATA_HEAD + TAG {
         return None;
@@ -158,12 +158,12 @@ pub(super) struct Hello<'a> {
     pub(super) public: [u8; 32],
     pub(super) counter: u64,
     /// Name and elections of an application, with a zero byte between them. For other rights than
-    /// to contend and to ask, another zero byte follows, and a byte with the sum of the rights: 1
-    /// contend, 2 ask, 4 resign, 8 change members.
+    /// to contend and to ask, another zero byte follows, and a byte with the sum of the rights. A
+    /// right counts 1 (contend), 2 (ask), 4 (resign) or 8 (change members).
     pub(super) grant: &'a [u8],
 }
 
-/// Writes a hello of the holder of `aead`, through the gate of the key.
+/// Writes a hello, sealed with `aead`, and its tag for the gate of the key.
 pub(super) fn hello(
     aead: &Aead,
     gate: &Aead,
@@ -187,7 +187,7 @@ pub(super) fn hello(
     into.extend_from_slice(&gate);
 }
 
-/// Reads a hello; `None` if it is cut, or of no known form.
+/// Reads a hello; `None` if the datagram is too short or has an unknown form.
 pub(super) fn read_hello(datagram: &[u8]) -> Option<Hello<'_>> {
     let mut rest = datagram.get(BEGIN..)?;
     let channel = match take::<1>(&mut rest)? {
@@ -203,7 +203,7 @@ pub(super) fn read_hello(datagram: &[u8]) -> Option<Hello<'_>> {
     (rest.len() == CHALLENGE + 2 * TAG).then_some(Hello { channel, key, public, counter, grant })
 }
 
-/// Whether a hello passes the gate of its key: strangers cause no work dearer than this check.
+/// Whether a hello passes the gate of its key. A stranger causes no more work than this check.
 pub(super) fn passes(gate: &Aead, counter: u64, datagram: &[u8]) -> bool {
     let Some(end) = datagram.len().checked_sub(TAG) else { return false };
     let (before, tag) = datagram.split_at(end);
@@ -239,7 +239,7 @@ pub(super) fn welcome(
     into.extend_from_slice(&tag);
 }
 
-/// Reads sender and number of a welcome; `None` if it is cut.
+/// Reads sender and number of a welcome; `None` if the datagram is too short.
 pub(super) fn welcome_head(datagram: &[u8]) -> Option<([u8; 32], u64)> {
     let mut rest = datagram.get(BEGIN..)?;
     let public = take(&mut rest)?;

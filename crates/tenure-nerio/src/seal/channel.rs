@@ -8,7 +8,8 @@ use super::authority::Authority;
 use super::bytes::{Aead, Channel, Hello};
 use crate::keys::{ApplicationKey, Grant, HeldKeys, KeyId, Keys, Rights, Secret, expand, extract};
 
-/// The gate of all holders of a key, for the process with this public half.
+/// The cipher for the gate of hellos from the process with this public half. All holders of the key
+/// know this cipher.
 pub(super) fn gate(secret: &Secret, public: &[u8; 32]) -> Aead {
     Aead::new(&expand(secret, "gate", &[public]))
 }

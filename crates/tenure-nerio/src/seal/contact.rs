@@ -102,7 +102,7 @@ impl Contacts {
         Self { members, all: BTreeMap::new() }
     }
 
-    /// Sets the possible addresses of members. Returns the addresses whose kind has changed.
+    /// Sets the possible addresses of members. Returns the addresses that were added or removed.
     pub(super) fn members_are(&mut self, members: BTreeSet<SocketAddr>) -> Vec<SocketAddr> {
         let news: Vec<_> = self.members.symmetric_difference(&members).copied().collect();
         self.all.retain(|address, _| !news.contains(address));

@@ -64,7 +64,8 @@ impl Seal {
         let known = self.sessions.get(id(&public));
         if let Some(known) = known {
             let is_less = |by: &Authority| *by == Authority::Cluster && with.authority != *by;
-            // If two processes draw the same id, one in 2⁶⁴, the first process keeps its session.
+            // If two processes draw the same id (probability 2⁻⁶⁴), the first process keeps its
+            // session.
             if known.public != public || is_less(&known.authority) {
                 return Err(DropReason::Forged);
             }

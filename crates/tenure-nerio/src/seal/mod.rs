@@ -11,8 +11,8 @@
 //! | application to member, and back | HKDF(application's key, X25519(process, members)) |
 //! | between processes of one application | the application's key |
 //!
-//! Because of the second channel a leaked application key cannot grant: the members' private half
-//! is derived from the cluster's key, so a process of an application can neither forge nor read a
+//! Because of the second channel a leaked application key cannot grant. The members' private half
+//! is derived from the cluster's key. So a process of an application can neither forge nor read a
 //! member's datagrams to another process. The key with which a process seals comes from the
 //! channel's secret, the direction and the sender's public half. The nonce is a counter, which
 //! never repeats.
@@ -22,17 +22,17 @@
 //! datagrams to an earlier start cannot be repeated, and within one start a window of numbers for
 //! each sender drops repetitions. Hellos repeated by strangers fill a list of their own, in which
 //! the oldest are forgotten. With more senders than [`SESSIONS_MAX`](session::SESSIONS_MAX) the
-//! process forgets all and draws another challenge, and every sender says hello again.
+//! process forgets all senders and draws another challenge. Every sender then says hello again.
 //!
 //! A sender greets nodes that it does not know, and nodes that have been silent for 50 ms after one
 //! of its datagrams. A datagram for an unknown node waits for the welcome.
 //!
-//! Where [unsealed datagrams are accepted](Keys::accept_unsealed), a sender sends unsealed to a
-//! member that does not answer a hello for 50 ms, or that itself sends unsealed. The sender greets
-//! the member again now and then. A node that had shown its key gets unsealed datagrams after
-//! three unanswered hellos, and a second at least: the node may have been restarted without a key.
-//! Other nodes that send without a key get unsealed answers, and no greeting: every host can name
-//! any address.
+//! Where [unsealed datagrams are accepted](Keys::accept_unsealed), a sender does not seal datagrams
+//! to a member that leaves a hello unanswered for 50 ms, or that itself sends unsealed datagrams.
+//! The sender greets the member again now and then. A node that had shown its key gets unsealed
+//! datagrams after three unanswered hellos and at least one second, because it may have been
+//! restarted without a key. Other nodes that send without a key get unsealed answers, and no
+//! greeting: every host can name any address.
 
 mod authority;
 mod bytes;
@@ -141,7 +141,7 @@ pub(super) struct Seal {
     contacts: Contacts,
     sessions: Sessions,
     unsealed: unsealed::UnsealedSenders,
-    /// Time from which unsealed datagrams are accepted: the first datagram.
+    /// Time from which unsealed datagrams are accepted: the first datagram, or the first `keyring`.
     accepts_since: Option<Time>,
     scratch: Vec<u8>,
 }
@@ -199,8 +199,8 @@ impl Seal {
         }
     }
 
-    /// Marks the process as no member: it greets every address as a member, because it only sends
-    /// to members of its own accord. A leader that the process asks accepts the same key.
+    /// Marks the process as no member. Except for answers, such a process sends only to members, so
+    /// it greets every address as a member's. A leader that the process asks accepts the same key.
     pub(super) fn of_no_member(self) -> Self {
         Self { asks: true, ..self }
     }
@@ -340,7 +340,7 @@ impl Seal {
     /// Forgets all senders because too many have shown their keys: earlier sealed datagrams do not
     /// count any more.
     fn start_over(&mut self) -> DropReason {
-        // If no random number is to be had, the next number serves: it only has to differ from the
+        // If the system gives no random number, use the next number: it only has to differ from the
         // earlier challenge.
         self.own.challenge = tenure::driver::seed().unwrap_or(self.own.challenge.wrapping_add(1));
         self.sessions = Sessions::default();
@@ -369,7 +369,7 @@ impl Seal {
     pub(super) fn heard_unsealed(&mut self, now: Time, address: SocketAddr, name: &NodeName) {
         self.note_unsealed(now, address, name);
         // Every host can send unsealed datagrams in the name of a node that has shown a key: greet
-        // that node. Only if the node does not answer does it count as a node without a key.
+        // that node. The node counts as a node without a key only if it does not answer.
         if self.sessions.at(address).is_some() {
             return;
         }
@@ -386,7 +386,8 @@ impl Seal {
         let accepted = self.accepts_since.is_some();
         match (accepted, self.keys.accepts_unsealed()) {
             (true, false) => self.accepts_since = None,
-            // The senders refused until now may be of any kind.
+            // Forget the senders listed so far: their datagrams were refused, and may come from
+            // anywhere.
             (false, true) => self.unsealed = unsealed::UnsealedSenders::default(),
             _ => {}
         }

@@ -167,7 +167,7 @@ fn a_member_talks_to_itself() {
     for packet in &sent {
         assert_eq!(net.give(packet), Err(DropReason::Replayed));
     }
-    // A member cannot repeat its datagrams to another member.
+    // No member takes its own datagrams, sent back to it, for datagrams of another member.
     net.say(A, B, "fences");
     assert_eq!(net.settle(), ["fences"]);
     for packet in net.sent.clone().iter().skip(sent.len()).filter(|packet| packet.from == at(A)) {
@@ -293,7 +293,7 @@ fn with_rights(rights: &str) -> Keys {
     cluster_key().issue_with(Grant { rights, ..grant }).unwrap().into()
 }
 
-/// The holder of a key names its grant in the hello, and has the secret of that grant alone.
+/// The holder of a key names the key's grant in the hello, and has the secret of that grant alone.
 #[test]
 fn rights_cannot_be_added() {
     let mut net = candidate_and_members();

@@ -66,7 +66,8 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Compares with a set of all numbers that have come: none twice, and each recent one once.
+        /// Compares with a set of all numbers that have come: the window takes no number twice, and
+        /// each recent number once.
         #[test]
         fn window_takes_each_number_once(
             numbers in prop::collection::vec((0..4_u8, 0..3_000_u64), 1..400),

@@ -1,10 +1,10 @@
 //! The machine stops at every step of writing, and the disk forgets unflushed changes.
 //!
 //! The code that ships writes everything, to real files. [`Forgetful`] stands in between and keeps
-//! account of the names and contents that would survive. After each system call it computes the
-//! possible disks after a loss of power: each unflushed change there or not, each unflushed content
-//! there, cut or empty. The test puts every such disk into a directory of its own, where a start
-//! must find everything that was promised before the loss of power.
+//! account of the names and contents that would survive. After each system call it computes all
+//! disks that a loss of power may leave. Such a disk has or lacks each unflushed change, and has
+//! each unflushed content whole, cut off or empty. The test puts every such disk into a directory
+//! of its own. A start there must find everything that was promised before the loss of power.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -27,7 +27,7 @@ type Number = u64;
 /// Names that appeared in a directory or, without a number, disappeared; a rename is both at once.
 type Change = Vec<(String, Option<Number>)>;
 
-/// The files of a state directory that is found on a disk; `None` without one.
+/// The files of the state directory on a disk; `None` without a directory.
 type DiskContent = Option<BTreeMap<String, Vec<u8>>>;
 
 #[derive(Default, Debug)]
@@ -47,7 +47,7 @@ struct Account {
     files: Vec<File>,
 }
 
-/// Promises to earlier starts that a start after the loss of power must keep.
+/// Promises of earlier starts that a start after the loss of power must keep.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Promise {
     boots: u64,
@@ -81,7 +81,7 @@ impl Account {
         self.changes.entry(number(at)).or_default().push(change);
     }
 
-    /// All possible contents of `directory`: each change there or not.
+    /// All possible contents of `directory`, with or without each change.
     fn possible(&self, directory: Number) -> Vec<BTreeMap<String, Number>> {
         let mut possible = vec![self.names.get(&directory).cloned().unwrap_or_default()];
         for change in self.changes.get(&directory).into_iter().flatten() {

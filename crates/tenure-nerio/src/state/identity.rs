@@ -83,8 +83,8 @@ impl Identity {
     }
 }
 
-/// The instance of a memory that begins now, by `wall`. The later of two memories of a member is
-/// valid, and after the loss of all directories fences go on from this time.
+/// The instance, or identity, of a memory that begins at `wall`. The later of two memories of a
+/// member is valid, and after the loss of all directories fences go on from this time.
 pub(crate) fn new_instance(wall: WallTime) -> Result<Instance, MemoryError> {
     let born = checked(wall)?;
     let number = random().map_err(|error| MemoryError::Random(error.source))?;

@@ -1,12 +1,13 @@
 //! The memory of a grantor in its [state directory](tenure::state), which survives its process or
 //! its machine.
 //!
-//! A grantor that forgot a grant could grant the same office twice; a grantor that forgot a fence
-//! could hand it out twice. So each grantor has a directory of its own:
+//! A grantor that forgot a grant could grant the same election twice; a grantor that forgot a fence
+//! could hand the fence out twice. So each grantor has a directory of its own:
 //!
 //! | file | holds | outlives | written |
 //! |---|---|---|---|
-//! | `identity` | owner, instance, boots, δ_max, reserve, epoch, vote, memories | the machine | whole, flushed |
+//! | `identity` | owner, instance, boots, δ_max, reserve | the machine | whole, flushed |
+//! | | epoch, vote, memories of the members | | |
 //! | `grants` | the grant of each election | the process | one slot, not flushed |
 //!
 //! # What a start finds
@@ -26,10 +27,10 @@
 //! Where more directories are lost than the others can make up for, an operator writes a
 //! [`Survival`], or a [`Recovery`] in an upgraded epoch 0.
 //!
-//! The [assumptions](tenure::state#what-it-relies-on) are those of every state directory. A
-//! directory restored from a copy brings back superseded grants and fences. If a file system lost
-//! writes within one boot, after a forced detach or a failed write-back, remove `grants` before the
-//! next start, and the grantor waits.
+//! The [assumptions](tenure::state#assumptions) are those of every state directory. A directory
+//! restored from a copy brings back superseded grants and fences. If a file system lost writes
+//! within one boot, after a forced detach or a failed write-back, remove `grants` before the next
+//! start. The grantor then waits for all leases to end.
 
 #[cfg(test)]
 mod crash;
@@ -74,8 +75,8 @@ pub struct Grantor {
 /// The memory with which a start begins.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Recovered {
-    /// Identity of the memory, drawn now unless it was kept. On disk with the first
-    /// [`Record::Identity`].
+    /// Identity of the memory, drawn now unless it was kept. The first [`Record::Identity`] puts it
+    /// on disk.
     pub durable: Durable,
     pub memory: Memory,
 }
@@ -99,9 +100,9 @@ impl Recovered {
 pub enum Memory {
     /// There is nothing to remember: no wait, fences from the beginning.
     Fresh,
-    /// Everything is forgotten, or there was nothing yet: wait out all leases, then read the fences
-    /// from a full quorum of others ("The scalar fence", rule 4), or found the cluster with all of
-    /// them.
+    /// Everything is forgotten, or there was nothing yet. The grantor waits out all leases, and
+    /// then reads the fences from a full quorum of others ("The scalar fence", rule 4), or founds
+    /// the cluster with all of them.
     Lost,
     /// Fences begin at the reserve.
     Kept {

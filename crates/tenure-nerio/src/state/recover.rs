@@ -2,8 +2,8 @@
 //! up for: see `docs/decisions/recover.md`.
 //!
 //! The directory is edited while no node has it. A lost directory gets a new memory, with a floor
-//! of fences and without grants: its node waits for the longest lease to end, and serves. An intact
-//! directory keeps its contents, and its fences go on above the floor as well.
+//! of fences and without grants. Its node waits for the longest lease to end, and then serves. An
+//! intact directory keeps its contents, and its fences go on above the floor as well.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -109,7 +109,7 @@ pub enum RecoveryError {
          what it prints"
     )]
     Later { path: PathBuf, node: NodeName, found: u64, given: u64 },
-    /// Directories that were made anew would elect by themselves.
+    /// Members with directories that were made anew would elect leaders by themselves.
     #[error(
         "state directory {path} of node {node} is in epoch {found}, which is later than the \
          recovered epoch 0; delete each directory that the command has reported as made anew: with \
@@ -117,7 +117,7 @@ pub enum RecoveryError {
          Then run the command here without --epoch, and run on the others what it prints"
     )]
     Begun { path: PathBuf, node: NodeName, found: u64 },
-    /// The vote does not say whether that epoch is decided.
+    /// The vote does not say whether the epoch `next` is decided.
     #[error(
         "state directory {path} of node {node} has voted for epoch {next}, which leaves {node} \
          out or gives its place to another memory; leave this directory alone, and run the command \
@@ -188,9 +188,9 @@ impl Recovery {
     const HELD_MAX: Fence = Fence::new((1 << 53) - 1);
 
     /// Edits the directory of `grantor`. The directory stays unchanged if it differs from the
-    /// declaration, if a node holds it, if it is in another epoch than that of the settings, or if
-    /// it has promised fences above the floor. A lost directory also stays unchanged until an
-    /// intact directory was recovered. A repetition changes nothing more.
+    /// declaration, or if a node holds it. The same holds if the directory is in another epoch than
+    /// the settings, or has promised fences above the floor. A lost directory also stays unchanged
+    /// until an intact directory was recovered. A repetition changes nothing more.
     pub fn carry_out(&self, path: &Path, grantor: &Grantor) -> Result<Edited, RecoveryError> {
         if let Some(given) = self.epoch.filter(|given| *given != self.own) {
             return Err(RecoveryError::Settings { given, own: self.own });

@@ -157,7 +157,7 @@ pub(super) mod tests {
         }
     }
 
-    /// A pair after these writes, the last ones counting.
+    /// A pair after these writes; each later write to a slot replaces the earlier one.
     fn pair(writes: &[(u64, Option<GrantRecord>)]) -> [u8; PAIR] {
         let mut pair = [0; PAIR];
         for (sequence, record) in writes {
@@ -237,7 +237,8 @@ pub(super) mod tests {
         let mut buffer = [0; SLOT];
         let used = encode(&mut buffer, 4, Some(&grant("e", 1))).unwrap().len();
         for bit in 0..used * 8 {
-            // If a bit of one slot is torn, the other slot is used. If both are torn, neither is.
+            // If a bit of one slot is torn, the other slot is used. If both are torn, neither slot
+            // is used.
             let mut bad = both;
             bad[bit / 8] ^= 1 << (bit % 8);
             let entry = read(&bad).unwrap();

@@ -1,5 +1,5 @@
-//! Recovery of members that are left of an epoch and are no quorum. The document of that epoch
-//! names memories: see `docs/decisions/recover.md`.
+//! Recovery of an epoch of which so few members are left that they are no quorum. The document of
+//! that epoch names memories: see `docs/decisions/recover.md`.
 //!
 //! An operator edits each directory while no node holds it. The memory of the directory enters the
 //! epoch of the survivors. Each survivor makes the same document of that epoch from the document
@@ -36,8 +36,8 @@ pub struct Survival {
 }
 
 /// The epoch of the survivors, as the first survivor names it to the others. Another declaration of
-/// the operator would make another epoch of the same number, and both epochs would elect. For a
-/// [`Recovery`](super::Recovery), epoch 0 of the settings itself.
+/// the operator would make another epoch of the same number, and both epochs would elect leaders.
+/// For a [`Recovery`](super::Recovery) this is epoch 0 of the settings itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SurvivorsEpoch {
     /// Number of the epoch that was recovered.
@@ -68,7 +68,7 @@ impl FromStr for SurvivorsEpoch {
 pub struct Survived {
     /// Document of the epoch of the survivors.
     pub document: Arc<Document>,
-    /// The epoch, as other members need it.
+    /// The epoch, in the form that the recovery of the other members needs.
     pub epoch: SurvivorsEpoch,
     pub floor: Fence,
     /// Reserve before the recovery.
@@ -127,7 +127,7 @@ impl Survival {
         Ok(Survived { document: next, epoch, floor, before, voted })
     }
 
-    /// The document of the survivors, and the number of the epoch whose members they are.
+    /// The document of the survivors, and the number of the epoch that they survived.
     fn epoch(
         &self,
         path: &Path,

@@ -4,11 +4,11 @@
 //! ```text
 //! head 4096 | pair 0: slot slot | pair 1 | …
 //! ```
-//! The head is an envelope with the instance and the boot to which the table belongs. Except in a
-//! table of epoch 0 that no `Record::Table` began, the head also names the epoch, and the instant
-//! before which leases of earlier epochs may last. A grant is one `pwrite` of one slot, without a
-//! flush: the page cache outlives the process. Each write first checks the table's length. The
-//! thread that flushes checks its name.
+//! The head is an envelope with the instance and the boot to which the table belongs. The head also
+//! names the epoch, and the instant until which leases of earlier epochs may last. Only a table of
+//! epoch 0 that no `Record::Table` began lacks these two. A grant is one `pwrite` of one slot,
+//! without a flush: the page cache outlives the process. Each write first checks the table's
+//! length. The thread that flushes checks the table's name.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -35,7 +35,7 @@ const FORMAT2: Format = Format { number: 2, ..FORMAT };
 
 const HEAD: usize = 4096;
 const CHUNK: u32 = 64;
-/// A gibibyte, sixteen times the default of a grantor.
+/// Pairs that fill a gibibyte, sixteen times the elections that a grantor keeps by default.
 const PAIRS_MAX: u32 = 1 << 20;
 
 #[derive(Serialize, Deserialize)]
@@ -59,7 +59,7 @@ struct Owner {
     boot: String,
     /// `None` in a table of epoch 0 that no `Record::Table` began.
     epoch: Option<EpochId>,
-    /// Instant before which leases of earlier epochs may last.
+    /// Instant until which leases of earlier epochs may last.
     until: Time,
 }
 
@@ -95,7 +95,7 @@ impl Owner {
             None => (FORMAT2, postcard::to_allocvec(&Key2 { instance, boot })),
             Some(epoch) => (FORMAT, postcard::to_allocvec(&Key { instance, boot, epoch, until })),
         };
-        // Cannot fail: nothing in it has an unknown length.
+        // Cannot fail: no part of the head has an unknown length.
         let mut head = format.seal(&body.unwrap_or_default());
         head.resize(HEAD, 0);
         head
@@ -168,8 +168,8 @@ impl Table {
         directory.put(GRANTS, &self.owner.head()).map_err(|source| io_error(directory, source))
     }
 
-    /// Reads the stored grants; later writes go there if the table is of this boot, and of the
-    /// epoch of a memory with this standing.
+    /// Reads the stored grants. Later writes go to the stored table if it is of this boot, and of
+    /// the epoch of a memory with this standing.
     pub(super) fn recover(
         &mut self,
         directory: &Directory,

@@ -329,7 +329,7 @@ fn second_torn_slot_is_not_believed() {
     }
     drop(state);
     let table = fs::read(world.grants()).unwrap();
-    // Sequence 2 of each is in its even slot.
+    // The second write of each election is in the election's even slot.
     let mut torn = table.clone();
     torn[HEAD + 100] ^= 1;
     torn[HEAD + 20] ^= 1;
@@ -423,8 +423,8 @@ fn other_format_is_refused() {
     }
 }
 
-/// A directory of format 3 is believed as before. Its first write names the members of the
-/// settings, if it has promised anything among them.
+/// A directory of format 3 is believed as before. The first write names the members of the
+/// settings, if the directory holds promises to them.
 #[test]
 fn format_3_is_rewritten() {
     type Mark = fn(&Recovered) -> Record;
@@ -676,8 +676,9 @@ fn cut_identity_is_written_anew() {
     state.flusher().check().unwrap();
 }
 
-/// The lock and the identity belong to the memory like the grants: without the lock another process
-/// may use the memory as well, and without the identity the next start believes none of the grants.
+/// The lock and the identity belong to the memory, as the grants do. Without the lock another
+/// process may use the memory as well. Without the identity the next start believes none of the
+/// grants.
 #[test]
 fn missing_lock_or_identity_is_noticed() {
     for name in [".held", IDENTITY.name] {

@@ -100,8 +100,8 @@ pub(super) fn receive<T: DeserializeOwned>(line: &OwnedFd) -> io::Result<Option<
     let mut bytes = [0; FRAME_MAX];
     let mut next = || rustix::io::retry_on_intr(|| recv(line, &mut bytes, RecvFlags::TRUNC));
     let (_, length) = match next() {
-        // The other side has ended and left frames of ours unread. The kernel says so once, ahead
-        // of the frames that it has sent before its end.
+        // The other side has ended and left frames of ours unread. The kernel reports that once,
+        // and then hands out the frames that the other side has sent.
         Err(Errno::CONNRESET) => next()?,
         received => received?,
     };
@@ -152,7 +152,7 @@ pub(super) fn receive_from<T: DeserializeOwned>(
     Ok(decode(&bytes, length)?.map(|frame| (frame, process)))
 }
 
-/// Lets the kernel name the sender of each packet that is sent from now on, or no longer.
+/// Makes the kernel name the sender of each packet from now on; not any more if `on` is false.
 pub(super) fn name_senders(line: &OwnedFd, on: bool) -> io::Result<()> {
     Ok(set_socket_passcred(line, on)?)
 }
@@ -162,7 +162,7 @@ pub(super) fn connected(line: &OwnedFd) -> io::Result<Option<Pid>> {
     Ok(pid(getsockopt(line, PeerCredentials)?.pid()))
 }
 
-/// The kernel says 0 of a process whose number means nothing in this PID namespace.
+/// The kernel gives 0 for a process that has no number in this PID namespace.
 fn pid(number: i32) -> Option<Pid> {
     Pid::from_raw(number.max(0))
 }

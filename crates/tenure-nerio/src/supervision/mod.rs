@@ -1,5 +1,5 @@
 //! Supervised release: a member on the same machine watches a process, and reports its end to all
-//! members, which then free its elections without waiting for the leases.
+//! members. The members then free the elections of that process without waiting for its leases.
 //!
 //! ```text
 //! candidate's process                                    member's process
@@ -14,10 +14,10 @@
 //!                                                        tells all members that `who` has gone
 //! ```
 //!
-//! The rules, with the numbers of the page of the protocol:
+//! The rules, numbered as in the description of the protocol:
 //!
 //! 1. Only a readable pidfd proves the end of a process: its thread group is over. The end of the
-//!    socket proves nothing, because a process closes sockets, executes other programs, and goes
+//!    socket proves nothing, because a process may close sockets, execute other programs, and go
 //!    into the background. The kernel names the sender of the hello and, after the pidfd was
 //!    opened, of the nonce: so the pidfd is that of the process which leads.
 //! 2. Handles read "not leader" in a forked child. A work is anything else that acts under the
@@ -27,7 +27,7 @@
 //!    process are in the socket before its pidfd is readable, so the supervisor empties the socket
 //!    first.
 //! 3. The page outlives the process and holds the end of its latest promise to a verifier, in
-//!    nanoseconds of `CLOCK_BOOTTIME`. Another boot or time namespace is refused.
+//!    nanoseconds of `CLOCK_BOOTTIME`. A hello of another boot or time namespace is refused.
 //! 4. The candidate names the supervisor to the grantors, and no other member is believed.
 
 mod line;

@@ -22,7 +22,7 @@ use super::{Answer, Said, VERSION, line};
 /// Maximum number of connections and watched processes. The supervisor tells further processes to
 /// ask again.
 const CLIENTS_MAX: usize = 256;
-/// Longest time from a connection to the begin of its watch.
+/// Longest time from a connection to the beginning of its watch.
 const HANDSHAKE_MAX: Duration = Duration::from_secs(5);
 /// Number of reports of one end, because each report may be lost.
 const REPORTS: u32 = 5;
@@ -43,7 +43,7 @@ pub type Report = Box<dyn Fn(Who) -> bool + Send>;
 
 impl Supervisor {
     /// Watches processes that ask for it at `path`. `patience` is the longest time for which a
-    /// lease or a promise may last after the end of its process, `pause` is the span between two
+    /// lease or a promise may last after the end of its process. `pause` is the span between two
     /// reports.
     pub fn begin(
         path: &Path,
@@ -104,7 +104,7 @@ enum Stage {
         nonce: u128,
         subject: Subject,
     },
-    /// The process has shown that it is the process that asks.
+    /// The process has answered the nonce, so it is the process that connected.
     Proved(Subject),
     Watched(Subject),
     /// The process has ended; works of it may be left.
@@ -205,7 +205,8 @@ impl Watch {
         fds[0].revents().is_empty().then_some(ready)
     }
 
-    /// Reads the news of clients, and drops clients that break the rules or have had their time.
+    /// Reads the news of clients. Drops clients that break the rules, and clients whose time is
+    /// over.
     fn step(&mut self, now: Time, ready: &[bool]) {
         let mut over = Vec::new();
         let mut begun = Vec::new();
@@ -276,7 +277,8 @@ impl Watch {
         }
     }
 
-    /// Turns ended processes without works into ends to report, after their promises.
+    /// Prepares the report of each process that has ended and has no works left. The report waits
+    /// for the end of the latest promise.
     fn bury(&mut self, now: Time) {
         for client in &mut self.clients {
             let Stage::Ended(subject) = &client.stage else { continue };
@@ -295,7 +297,7 @@ impl Watch {
         self.clients.retain(|client| !client.is_over);
     }
 
-    /// Reports what is due; false if the node has ended.
+    /// Sends the reports that are due; false if the node has ended.
     fn tell(&mut self, now: Time) -> bool {
         for client in &mut self.clients {
             let Stage::Gone { who, due, left } = &mut client.stage else { continue };
@@ -323,7 +325,7 @@ impl Client {
         Self { line: Some(line), stage, since, works, is_over: false }
     }
 
-    /// The instant at which there is something to do without news.
+    /// The instant at which this client needs an action, even without news from it.
     fn due(&self, patience: Duration) -> Time {
         match &self.stage {
             Stage::Gone { due, .. } => *due,
@@ -425,7 +427,7 @@ impl Client {
                 if theirs != boot.as_str() {
                     return refuse("its clock is of another boot or another time namespace");
                 }
-                // Reads of other files may never return.
+                // A read of a file that is not in memory may never return.
                 let page = page.filter(|page| fcntl_get_seals(page).is_ok());
                 let Some(page) = page else { return refuse("no page in memory came") };
                 self.ask(who, page)?;

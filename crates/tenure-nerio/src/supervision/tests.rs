@@ -125,8 +125,8 @@ fn socket_of_living_supervisor_stays() {
     assert!(refusal(&line).contains("another boot"));
 }
 
-/// A process ends before it has read that it is watched: its last frames are not lost, or a work of
-/// it would be taken for ended.
+/// A process ends before it has read that it is watched. Its last frames must not be lost, because
+/// they may name a work that goes on.
 #[test]
 fn frames_behind_reset_are_read() {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;

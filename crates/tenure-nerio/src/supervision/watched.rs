@@ -65,8 +65,8 @@ impl fmt::Display for SupervisorAt {
     }
 }
 
-/// The supervisor cannot be told that a work begins: it has not read for long. Without its
-/// knowledge the work must not begin, because it might outlast the end of this process.
+/// The supervisor cannot be told that a work begins, because the supervisor has not read for long.
+/// Such a work must not begin: it might outlast this process without the supervisor's knowledge.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "the supervisor {at} does not hear that work begins: {source}; check the node {name}, or \
@@ -104,8 +104,8 @@ struct Line {
 }
 
 impl Watched {
-    /// Begins to show this process to the supervisor. The supervisor may come later, and come back.
-    /// Each change is reported to `notices`.
+    /// Begins to show this process to the supervisor. The supervisor may start later, and start
+    /// again. Each change is reported to `notices`.
     pub fn begin(
         at: SupervisorAt,
         who: Who,
@@ -211,7 +211,7 @@ impl Watched {
         }
         let ours = socket.try_clone()?;
         set_socket_timeout(&socket, Timeout::Recv, None)?;
-        // A work that begins meanwhile comes after the frames sent here.
+        // Hold the lock, so that a work that begins meanwhile is announced after these frames.
         let mut line = self.line();
         for work in &line.works {
             line::send(&socket, &Said::Begins(*work))?;
@@ -221,8 +221,8 @@ impl Watched {
         Ok(socket)
     }
 
-    /// Ends the watch. If the supervisor cannot be told, no work may begin any more: it would not
-    /// hear of that work.
+    /// Ends the watch. If the supervisor cannot be told, no work may begin any more: the supervisor
+    /// would not hear of that work.
     fn hang_up(&self) {
         let mut line = self.line();
         line.is_watched = false;

@@ -18,7 +18,7 @@ use nix::sys::socket::{
 /// again from its next datagram, before the answer.
 const PEERS_MAX: usize = 16_384;
 
-/// The addresses that peers have asked, all in the socket's form.
+/// The addresses that peers have asked, all in the form that the socket uses.
 #[derive(Debug, Default)]
 pub(super) struct Sources {
     /// Address of this machine that each peer has asked.

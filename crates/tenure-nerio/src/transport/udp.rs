@@ -95,7 +95,7 @@ pub enum UdpError {
 }
 
 impl Udp {
-    /// A socket on `address`, which must be a loopback address. Port 0 takes any.
+    /// A socket on `address`, which must be a loopback address. Port 0 takes any free port.
     pub fn loopback(address: SocketAddr) -> Result<Self, UdpError> {
         if !address.ip().to_canonical().is_loopback() {
             return Err(UdpError::NotLoopback { address });
@@ -284,7 +284,7 @@ mod tests {
         for _ in 0..SENT {
             sender.send(other.local_addr().unwrap(), b"out").unwrap();
             other.recv(&mut [0; 8]).unwrap();
-            // Room for the event that must not come.
+            // Leave time for the event that must not come.
             thread::sleep(Duration::from_millis(1));
         }
         let woken = woken.load(Ordering::Relaxed);

@@ -31,8 +31,8 @@ async fn until(node: &Node, is_it: impl Fn(&Notice) -> bool) -> Notice {
     .await
 }
 
-/// Leases are 20 s: the longest of one grantor is a day, that of another one 21 s, and the third
-/// has other clocks. The first two are a quorum, and a candidate with 60 s waits and reports that.
+/// Leases are 20 s. The longest lease of a is a day, that of b is 21 s, and c has another drift
+/// bound. So a and b are a quorum. A candidate with leases of 60 s waits, and reports the reasons.
 #[tokio::test]
 async fn agreeing_quorum_goes_on() {
     let config = config();
@@ -77,8 +77,8 @@ async fn agreeing_quorum_goes_on() {
     waits.abort();
 }
 
-/// At the first start c has other settings than a. Each node shows its epoch to the other node, and
-/// both say that they never found a cluster.
+/// At the first start c has other settings than a. Each node shows its epoch to the other node.
+/// Both report that the two can never found a cluster together.
 #[tokio::test]
 async fn blanks_report_other_settings() {
     let config = config();
@@ -143,7 +143,7 @@ async fn founded_epoch_is_no_difference() {
 }
 
 /// A candidate and an observer list one of three members, and learn the others. No member reports
-/// them.
+/// the two.
 #[tokio::test]
 async fn one_name_is_enough() {
     let config = config();

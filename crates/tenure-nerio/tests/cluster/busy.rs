@@ -52,8 +52,8 @@ async fn soon<F: Future>(what: &str, future: F) -> F::Output {
     done.unwrap_or_else(|_| panic!("{what} waits behind a socket that is never empty"))
 }
 
-/// Everything that a leadership needs gets through the flood: the answer of a flush, before which
-/// nothing is granted, requests of handles, and timers, without which no lease is renewed.
+/// Everything that a leadership needs gets through the flood: requests of handles, the answer of a
+/// flush, before which nothing is granted, and timers, which renew leases.
 #[tokio::test]
 async fn busy_socket_delays_no_flush() {
     let name = || "a".parse().unwrap();

@@ -7,7 +7,7 @@ use tenure_nerio::{Node, Opening, Storage};
 
 use crate::setup::{config, directory, grantor, soon};
 
-/// The next node can lock a directory only when the thread of the node before has unlocked it.
+/// The next node can lock a directory only when the thread of the previous node has unlocked it.
 #[tokio::test]
 async fn leader_keeps_no_node() {
     let config = config();
@@ -30,7 +30,7 @@ async fn leader_keeps_no_node() {
     soon(again.close()).await;
 }
 
-/// Starts a node once the thread of the one before has unlocked the directory.
+/// Starts a node once the thread of the previous node has unlocked the directory.
 async fn restarted<F>(start: &F, name: &str, opening: Opening) -> Node
 where
     F: Fn(&str, Opening) -> Node,

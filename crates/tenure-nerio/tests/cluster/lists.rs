@@ -47,7 +47,8 @@ async fn list(config: &Checked, keys: Option<&Keys>) -> Vec<ElectionSeen> {
 }
 
 async fn many(keys: Option<Keys>) {
-    // All are won at once: the first leases last until all are settled, 45 s.
+    // All elections are won at once. The first leases last 45 s, until all leaders have a full
+    // lease.
     let mut config = Config::clone(&config()).with_lease(Duration::from_secs(60));
     config.refresh = Duration::from_secs(15);
     let config = config.check().unwrap();

@@ -87,7 +87,7 @@ async fn leader_hears_order_once() {
     let (named, of, next) = heard.await;
     assert_eq!((named.as_ref(), of), (Some(election.name()), fence));
     assert_eq!(next.unwrap().as_str(), "two");
-    // Another order follows every repetition of the first.
+    // This order arrives after every repetition of the first order.
     let last = Order::new(election.name().clone(), fence, None).unwrap();
     pass_on(&config, &operator, &last).await;
     let mut told = Vec::new();

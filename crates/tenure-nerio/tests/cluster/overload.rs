@@ -104,8 +104,9 @@ impl Drop for Askers {
     }
 }
 
-/// All nodes get questions without a pause, even the leader and the waiting candidate: timers of
-/// the leader renew leases, and timers of the grantors grant parked requests when the leader dies.
+/// All nodes get questions without a pause, even the leader and the waiting candidate. All the
+/// same, timers of the leader renew leases. When the leader dies, timers of the grantors grant the
+/// requests that wait.
 #[tokio::test]
 async fn an_honest_overload_stops_no_timer() {
     // All threads are at work during the wait for the end of the lease.

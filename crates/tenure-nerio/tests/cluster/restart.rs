@@ -26,7 +26,7 @@ async fn restarted_grantor_remembers() {
         // A closed node has released its address and its directory.
         nodes.push(start(name, Opening::Existing));
     }
-    // The grants of a renewal are the present ones.
+    // Wait for a renewal that began after the restarts: restarted grantors gave its grants.
     let restarted = clock::now();
     let mut until = leadership.until();
     while until < Some(restarted.after(config.drift.shrink(config.lease))) {

@@ -1,4 +1,4 @@
-//! Handles in a cluster with keys, and the decisions of a key alone.
+//! Handles in a cluster with keys, and cases that a key alone decides.
 
 use std::time::Duration;
 

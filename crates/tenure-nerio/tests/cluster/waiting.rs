@@ -151,7 +151,8 @@ async fn stranger_is_logged_once() {
     let stranger = candidate(&theirs.check().unwrap(), "stranger");
     let campaign = stranger.election("strange").unwrap().campaign("1");
     let ignored = async {
-        // At 10 ms each these take two seconds: a stranger is reported after one.
+        // 200 datagrams at 10 ms each take two seconds, and a stranger is reported after one
+        // second.
         while node.counters().await.unwrap().ignored.get("epoch") < Some(&200) {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
@@ -165,8 +166,8 @@ async fn stranger_is_logged_once() {
     assert_eq!(lines[0].0, Level::WARN);
 }
 
-/// A socket on loopback reaches no other host: a candidate there would never win, without a
-/// message.
+/// A socket on loopback reaches no other host. A candidate there would never win, and no message
+/// would say why.
 #[test]
 fn candidate_binds_members_family() {
     let member =

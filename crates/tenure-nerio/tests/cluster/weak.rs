@@ -119,8 +119,8 @@ impl Stage {
     }
 }
 
-/// No partition has a quorum: each has a weak leader, and none has a leader. After the partition
-/// there is one of each.
+/// No partition has a quorum: each has a weak leader, but no leader. After the partition there is
+/// one weak leader, and one leader.
 #[tokio::test]
 async fn partition_without_quorum_has_weak_leaders() {
     let mut stage = Stage::start(false).await;

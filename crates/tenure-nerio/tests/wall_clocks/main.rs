@@ -47,7 +47,7 @@ fn library(folder: &Path) -> PathBuf {
     library
 }
 
-/// The nodes of a cluster, and what they say. Dropping it ends them.
+/// The nodes of a cluster, and their lines. Dropping the cluster ends the nodes.
 struct Cluster {
     folder: tempfile::TempDir,
     library: PathBuf,

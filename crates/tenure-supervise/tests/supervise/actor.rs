@@ -14,8 +14,9 @@ use tokio::sync::mpsc;
 
 pub(crate) const ROLE: &str = "__actor";
 
-/// Pause between renewals, and length of a renewal.
+/// Pause between renewals.
 const RENEWAL: Duration = Duration::from_millis(100);
+/// Length of a lease after a renewal.
 const LONG: Duration = Duration::from_secs(600);
 
 /// Pause between two looks for the guard.
@@ -97,7 +98,7 @@ async fn play(
                 if renews {
                     supervised.extend(clock::now().after(LONG)).ok();
                 }
-                // Reaping orphans costs no command its status.
+                // Reaping orphans must not take a command's exit status.
                 reap_orphans().unwrap();
             }
             Some(order) = heard.recv() => match &*order {
@@ -110,9 +111,9 @@ async fn play(
     Ok(format!("outcome {} {} {outcome}", gone.as_nanos(), outcome.exit_code()))
 }
 
-/// Obeys an order. Beside `renew`, which begins renewals that last: `look` for orphans, `extend
-/// UNTIL`, `flood TIMES BEFORE UNTIL`, which extends to `BEFORE` but for the last time, and `stop`,
-/// which has no answer.
+/// Obeys an order other than `renew`. The order `look` reaps orphans, and `extend UNTIL` sets the
+/// end of the lease. The order `flood TIMES BEFORE UNTIL` sets the end `TIMES` times, at last to
+/// `UNTIL` and before to `BEFORE`. The order `stop` has no answer.
 fn obey(order: &str, supervised: &mut Supervised, mut control: &UnixStream) {
     let words: Vec<&str> = order.split(' ').collect();
     let time = |word: &str| Time::from_nanos(word.parse().unwrap());

@@ -29,7 +29,7 @@ pub(crate) fn expect_end_in_time(scene: &Scene, lease: &Lease) {
     for stamp in &told {
         assert!(stamp.at >= warning, "{stamp:?} was told before {warning}");
     }
-    // On a machine that stands still at the warning, only the killing may be left.
+    // If the machine stands still at the time of SIGTERM, the guard may send SIGKILL alone.
     let stood_still = scene.lateness() > (lease.grace - lease.kill_margin) / 2;
     if !stood_still && scene.last_stamp() > warning {
         let begun = stamps.iter().filter(|stamp| stamp.what == 'B').count();
@@ -38,8 +38,8 @@ pub(crate) fn expect_end_in_time(scene: &Scene, lease: &Lease) {
     expect_silence_in_time(scene, lease);
 }
 
-/// A guard has killed all workers before the supervisor would have done so. The kill margin has
-/// begun then: a machine may stand still for a part of it.
+/// The guard has killed all workers before the supervisor would have done so, at the middle of the
+/// kill margin. The first half of the margin is left for a machine that stands still.
 pub(crate) fn expect_silence_in_time(scene: &Scene, lease: &Lease) {
     let last = scene.last_stamp();
     let overdue = scene.until.before(lease.kill_margin / 2);
@@ -53,7 +53,7 @@ fn sigterm_at_the_grace_and_sigkill_before_the_margin() {
     expect_end_in_time(&scene, &lease);
 }
 
-/// The lease is as it was at the start.
+/// The lease keeps the end that it had at the start.
 fn polite_command_ends_at_grace() {
     let lease = Lease { length: 70 * SECOND, grace: 60 * SECOND, ..Lease::short() };
     let mut scene = Scene::worker(&lease, "polite", &["polite/daemon"]);
@@ -67,7 +67,7 @@ fn extensions_keep_it_alive() {
     let mut scene = Scene::ending(&lease, "stubborn", EVERYWHERE);
     let enough = scene.until.before(lease.kill_margin).after(SECOND);
     while clock::now() < enough {
-        // The end is far enough ahead for a machine that stands still for a while.
+        // This end is so far ahead that the machine may stand still for a while.
         scene.extend(clock::now().after(4 * lease.length));
         sleep(millis(100));
     }
@@ -86,7 +86,7 @@ fn without_an_end_it_runs_until_there_is_one() {
     scene.eventually("the file says so", || {
         (fs::read_to_string(&file).unwrap() == "none\n").then_some(())
     });
-    // No sum of such an end and a margin is in the past.
+    // The latest possible end must not overflow to an end in the past, which would kill the worker.
     sleep(SECOND);
     scene.expect_alive(1);
     scene.shorten(&lease);

@@ -1,4 +1,4 @@
-//! Commands and guards that their supervisor may not end.
+//! Commands that their supervisor may not kill, and guards that it cannot reap.
 
 use std::ffi::OsString;
 use std::fs;
@@ -28,7 +28,7 @@ fn supervisor_awaits_unkillable_command() {
     let lease = Lease { grace: SECOND, kill_margin: SECOND, ..Lease::long() };
     let args = ["--reuid=65534", "--clear-groups", "sleep", "600"].map(OsString::from);
     let command = [&[hanging.command()][..], &args].concat();
-    // Without that right even root may signal only its own processes.
+    // Without this capability even root may signal only its own processes.
     let mut scene = Scene::begin(&lease, &command, |actor| {
         let mut without = Command::new(path.trim());
         without.args(["--bounding-set=-kill", "--inh-caps=-kill"]);
@@ -83,7 +83,7 @@ fn trace(pid: i32) -> Child {
     perl
 }
 
-/// The rule holds however often the lease is renewed meanwhile.
+/// The supervisor skips the guard however often the lease is renewed meanwhile.
 fn supervisor_skips_unreapable_guard() {
     let mut scene = Scene::worker(&Lease::long(), "polite", &["polite/daemon"]);
     let mut tracer = trace(scene.guard);
@@ -94,7 +94,7 @@ fn supervisor_skips_unreapable_guard() {
     tracer.wait().unwrap();
 }
 
-/// The rule holds for a killed guard, too.
+/// The test kills this guard.
 fn supervisor_skips_killed_unreapable_guard() {
     let mut scene = Scene::worker(&Lease::long(), "stubborn", EVERYWHERE);
     let mut tracer = trace(scene.guard);

@@ -1,4 +1,4 @@
-//! A command's life in peace: it ends, or is asked to.
+//! Commands that end by themselves or on request, while no process fails.
 
 use std::ffi::OsString;
 use std::fs;

@@ -82,7 +82,7 @@ fn killed_guard_ends_all_processes() {
     assert!(scene.stamps().iter().all(|stamp| stamp.what != 'T'), "no time for a warning");
 }
 
-/// The supervisor cannot act meanwhile.
+/// The supervisor is stopped, so it cannot act.
 fn killed_guard_ends_child_at_once() {
     let mut scene = Scene::worker(&Lease::long(), "stubborn", &["stubborn/daemon"]);
     scene.freeze(scene.supervisor());
@@ -119,8 +119,9 @@ fn continued_guard_catches_up() {
     scene.expect_outcome("137 signal 9, the lease came to its end");
 }
 
-/// A guard stood still while the lease was renewed again and again: it finds more orders than it
-/// reads at once, and than its socket holds. Only the last renewal lets the command live.
+/// A guard stands still while the lease is renewed again and again. Then it finds more orders than
+/// it reads at once (100), or more than its socket holds (10,000). Only the last renewal lets the
+/// command live.
 fn newest_deadline_counts() {
     for times in [100, 10_000] {
         // SIGKILL comes 1 s after the lease was shortened, and the supervisor acts without the

@@ -1,5 +1,5 @@
-//! A supervisor in a PID namespace: its session and group began outside, as under `nsenter` or in
-//! some containers, and have the number 0 inside; or `/proc` belongs to another namespace.
+//! A supervisor in a PID namespace. Its session and group began outside, as under `nsenter` or in
+//! some containers, and have the number 0 inside. Or `/proc` belongs to another namespace.
 
 use std::env;
 use std::process::Command;

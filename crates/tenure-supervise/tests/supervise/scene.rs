@@ -78,8 +78,9 @@ pub(crate) struct Scene {
     control: Option<BufReader<UnixStream>>,
     /// End of the lease at the start, or when it was shortened.
     pub(crate) until: Time,
-    /// First process of the command and the guard, once they are started.
+    /// First process of the command, once it is started.
     pub(crate) command: i32,
+    /// The guard, once it is started.
     pub(crate) guard: i32,
     /// Time at which the supervisor knew that no process of the command was left.
     pub(crate) gone: Time,
@@ -179,7 +180,7 @@ impl Scene {
         self.extend(self.until);
     }
 
-    /// Has the supervisor hand a new end of the lease on.
+    /// Makes the supervisor hand a new end of the lease on.
     pub(crate) fn extend(&mut self, until: Time) {
         self.say(&format!("extend {}", until.as_nanos()));
         assert_eq!(self.hear(), "ok");
@@ -305,7 +306,7 @@ impl Scene {
         self.stamps().iter().map(|stamp| stamp.at).max().expect("a worker has worked")
     }
 
-    /// Most time for which a worker that works all the time was not seen to work.
+    /// The longest time between two stamps of a worker.
     pub(crate) fn lateness(&self) -> Duration {
         let mut before = BTreeMap::new();
         let mut worst = Duration::ZERO;
@@ -335,8 +336,8 @@ impl Scene {
 
 impl Drop for Scene {
     fn drop(&mut self) {
-        // Find the first by its handle: in the middle of `execve` a process shows no environment,
-        // and so no mark.
+        // Find the first process by its handle: in the middle of `execve` a process shows no
+        // environment, and so no mark.
         if let Some(marked) = &mut self.marked {
             marked.kill().ok();
             marked.wait().ok();
@@ -354,7 +355,7 @@ impl Drop for Scene {
     }
 }
 
-/// Whether a read gave nothing only because nothing came in time.
+/// Whether a read failed only because no data came in time.
 pub(crate) fn timed_out(error: &std::io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
 }

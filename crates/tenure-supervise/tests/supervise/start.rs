@@ -1,4 +1,4 @@
-//! Commands that do not come to life.
+//! Commands that never run.
 
 use std::ffi::OsString;
 use std::fs;
@@ -130,7 +130,7 @@ fn hanging_execve_ends_with_lease() {
     let mut scene = Scene::begin(&lease.unending(), &[hanging.command()], |_| {});
     launching(&scene);
     scene.shorten(&lease);
-    // Renewals go on, but a start does not get their time.
+    // Renewals go on, but do not lengthen the time for a start.
     scene.extend(clock::now().after(600 * SECOND));
     expect_hung(&mut scene, "when the lease came to its end");
 }
@@ -159,8 +159,8 @@ fn guard_stops_during_hanging_execve() {
     assert_eq!(scene.alive(), [] as [i32; 0]);
 }
 
-/// The guard stood still from before the command ran until after it had ended, and finds a stop as
-/// well.
+/// The guard stands still while the command runs and ends. When the guard continues, it also finds
+/// an order to stop.
 fn finished_command_is_not_hung() {
     let mut hanging = Hanging::with(b"#!/bin/sh\nexit 3\n", 0o755);
     let mut scene = Scene::begin(&Lease::long(), &[hanging.command()], |_| {});

@@ -46,13 +46,13 @@ pub trait Backend: Send + Sized + 'static {
         clock::wall()
     }
 
-    /// Whether the settings of the core compare wall time, for a core with a choice.
+    /// Whether the core compares wall time, where its settings decide that.
     fn compares_wall(&self) -> bool {
         false
     }
 
-    /// The command for a leadership whose claim lapsed before it could be raised: work under that
-    /// leadership may still have its grace.
+    /// The command for a leadership whose claim lapsed before the loop could raise it. The command
+    /// differs from a resignation where the leader's work may still run in its grace.
     fn lapsed() -> Command<Self::Extra> {
         Command::Resign
     }
@@ -99,7 +99,7 @@ pub trait Backend: Send + Sized + 'static {
     /// Handles an election that cannot be observed; its observers learn that no view follows.
     fn not_observed(&mut self, _election: &ElectionName, _why: &Arc<str>) {}
 
-    /// Completes the reason why a campaign waits with the driver's knowledge.
+    /// Adds the driver's knowledge to the reason why a campaign waits.
     fn explain(&self, waiting: Waiting) -> Waiting {
         waiting
     }
@@ -113,10 +113,10 @@ pub trait Backend: Send + Sized + 'static {
     /// Called when no more input is available.
     fn before_waiting(&mut self) {}
 
-    /// The longest wait of a closing node until others know.
+    /// The longest time for which a closing node waits until others know of its end.
     fn farewell(&self) -> Duration;
 
-    /// Whether no claim of the core can be left at other nodes.
+    /// Whether other nodes and the store have nothing left of this core's campaigns.
     fn is_idle(&self, _core: &Self::Core) -> bool {
         true
     }

@@ -1,5 +1,5 @@
-//! Campaigns and leaderships on the driver's side: raises and lowers their claims, and ends all of
-//! them when the loop ends or panics.
+//! Keeps campaigns and leaderships on the driver's side. Raises and lowers their claims, and ends
+//! all of them when the loop ends or panics.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -33,7 +33,7 @@ struct Entry<C: SafetyClass> {
     id: CampaignId,
     reply: Option<CampaignReply<C>>,
     cell: Option<Arc<ClaimCell>>,
-    /// End of the claim on the wall clock, kept until the claim is raised first.
+    /// End of the claim on the wall clock, kept until the claim is raised for the first time.
     wall: Option<WallTime>,
     progress: watch::Sender<Progress>,
     signals: Arc<Signals>,
@@ -46,8 +46,8 @@ struct Entry<C: SafetyClass> {
     transfer: Option<TransferReply>,
 }
 
-/// All campaigns of a driver: at most one open campaign for each election, and ended ones whose end
-/// others may not know yet. Dropping this value ends all of them as closed.
+/// All campaigns of a driver: at most one open campaign for each election, and ended campaigns
+/// whose end others may not know of yet. Dropping this value ends all of them as closed.
 pub struct Campaigns<C: SafetyClass> {
     campaigns: HashMap<ElectionName, Entry<C>>,
     leaving: HashMap<ElectionName, Vec<Entry<C>>>,
@@ -58,13 +58,13 @@ pub struct Campaigns<C: SafetyClass> {
 
 impl<C: SafetyClass> Campaigns<C> {
     /// Lets the handles of later leaderships lead in this process alone. A child that this process
-    /// forks then reads "not leader": the end of this process may end its leases at once.
+    /// forks then reads "not leader", because leases may end as soon as this process ends.
     pub fn lead_in_this_process_alone(&mut self) {
         self.process = Some(std::process::id());
     }
 
-    /// Opens a campaign; true if the core must campaign. Refuses it if the election has one
-    /// already.
+    /// Opens a campaign; true if the core must campaign. Refuses the campaign if the election has
+    /// an open campaign or a leadership already.
     #[must_use]
     pub fn open(
         &mut self,
@@ -152,7 +152,7 @@ impl<C: SafetyClass> Campaigns<C> {
         (!raised).then_some(Resign)
     }
 
-    /// Bounds the claim by the wall clock for the core, before it is raised.
+    /// Bounds the claim by the wall clock. The core asks for this before it raises the claim.
     pub fn bound(&mut self, election: &ElectionName, until: WallTime) {
         let Some(campaign) = self.campaigns.get_mut(election) else { return };
         match &campaign.cell {
@@ -192,8 +192,8 @@ impl<C: SafetyClass> Campaigns<C> {
         (!reply.won(won)).then_some(Resign)
     }
 
-    /// Ends a campaign that was won with a fence, or without one, against its class of safety. No
-    /// handle may lead, and the leadership must be given up.
+    /// Ends a campaign that was won with a fence although its class of safety has none, or the
+    /// reverse. No handle may lead, and the leadership must be given up.
     pub(super) fn mismatched(&mut self, election: &ElectionName) -> Option<Resign> {
         if let Some(reply) =
             self.campaigns.get_mut(election).and_then(|campaign| campaign.reply.take())
@@ -250,8 +250,8 @@ impl<C: SafetyClass> Campaigns<C> {
         self.leaving.entry(election.clone()).or_default().push(campaign);
     }
 
-    /// Notes a promise of this leadership until `until`: others will not learn of its end before.
-    /// Call this right before [`ended`](Self::ended).
+    /// Notes that this leadership has a promise until `until`: others will not learn of its end
+    /// before that instant. Call this right before [`ended`](Self::ended).
     pub fn held(&self, election: &ElectionName, until: Time) {
         if let Some(campaign) = self.campaigns.get(election) {
             campaign.progress.send_modify(|progress| progress.held = Some(until));
@@ -311,7 +311,7 @@ impl<C: SafetyClass> Campaigns<C> {
         sorted(self.campaigns.keys())
     }
 
-    /// Whether everything has ended, and others know.
+    /// Whether every campaign and leadership has ended, and others know of the end.
     #[must_use]
     pub fn is_quiet(&self) -> bool {
         self.campaigns.is_empty() && self.leaving.is_empty()

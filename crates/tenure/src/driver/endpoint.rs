@@ -144,8 +144,8 @@ impl UrlForm {
     }
 }
 
-/// Splits `10.0.0.7:80`, `db-1.example.com:80` or `[fd00::7]:80` into host and port, and no other
-/// form: an IPv6 address keeps its brackets, and the port is not 0.
+/// Splits `10.0.0.7:80`, `db-1.example.com:80` or `[fd00::7]:80` into host and port; `None` for
+/// every other form. An IPv6 address keeps its brackets, and the port is not 0.
 #[must_use]
 pub fn host_and_port(text: &str) -> Option<(&str, u16)> {
     let (host, port) = text.rsplit_once(':').filter(|(host, _)| is_host(host))?;

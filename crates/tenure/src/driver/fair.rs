@@ -1,8 +1,8 @@
-//! Fair handling of input: one of each kind in turn.
+//! Fair handling of input: one input of each kind in turn.
 
-/// Handles input, one of each kind in turn, until none is left, or each kind has had `limit - 1`
-/// turns, or `is_late` returns true. So an endless kind delays neither other kinds nor the driver's
-/// work between batches. Returns whether input may be left.
+/// Handles input, one input of each kind in turn. Stops when none is left, when each kind has had
+/// `limit - 1` turns, or when `is_late` returns true. So a kind whose input never ends delays
+/// neither other kinds nor the driver's work between batches. Returns whether input may be left.
 pub(super) fn handle_fairly<D, H>(
     driver: &mut D,
     limit: usize,

@@ -1,4 +1,5 @@
-//! The thread of a node's loop, and how handles reach the loop, also once it has ended.
+//! The thread of a node's loop, and the connection of handles to the loop. The connection can still
+//! be asked after the loop has ended.
 
 use std::fmt;
 use std::io;
@@ -121,8 +122,8 @@ impl<C: SafetyClass, A: Send + 'static> Hold<C, A> {
         answer.await.ok()
     }
 
-    /// Gives everything up, and waits until others know, for [`Backend::farewell`] at most.
-    /// Dropping the future does not stop the closing.
+    /// Gives everything up, and waits for [`Backend::farewell`] at most until others know of the
+    /// end. Dropping the future does not stop the closing.
     pub async fn close(&self) {
         let (done, closed) = oneshot::channel();
         let _ = self.asked.send(Call::Close(done));

@@ -19,7 +19,7 @@ pub struct Machine<B: Backend> {
     pub campaigns: Campaigns<B::Class>,
     pub subscriptions: Subscriptions,
     inputs: VecDeque<Input<WordsOf<B>>>,
-    /// Commands that follow from the present effects, and come before all other inputs.
+    /// Commands that follow from the effects being carried out. They come before all other inputs.
     owed: Vec<Input<WordsOf<B>>>,
 }
 
@@ -44,7 +44,7 @@ impl<B: Backend> Machine<B> {
         self.input(Input::Command { election, command });
     }
 
-    /// Handles an event that every protocol has, of one election.
+    /// Handles an event of one election, of a kind that all protocols have.
     pub(super) fn on_event(
         &mut self,
         backend: &mut B,

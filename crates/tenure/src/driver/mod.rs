@@ -1,14 +1,13 @@
 //! The interface that drivers implement, so that all protocols hand out the same handles.
 //!
-//! Authors of drivers need this module, such as those of the crates `tenure-*`; applications do
-//! not.
+//! Authors of drivers need this module, as the crates `tenure-*` do; applications do not.
 //!
 //! A driver feeds one core from one outside system, in a loop on a thread of its own (see
 //! [`tenure_core::contract`]). The loop is here, once for all protocols; a protocol brings:
 //!
-//! 1. A [`Backend`]: input from outside, questions of its node, the sending of messages and writing
-//!    of records, and the meaning of its core's events for the [`Campaigns`] and [`Subscriptions`]
-//!    of the [`Machine`]. The life of a campaign:
+//! 1. A [`Backend`], which takes input from outside and questions of its node, sends messages, and
+//!    writes records. The backend also applies its core's events to the [`Campaigns`] and
+//!    [`Subscriptions`] of the [`Machine`]. The life of a campaign:
 //!
 //!    ```text
 //!    open ──raise──▶ elected ──▶ settled ──▶ raise … ──▶ lower ──▶ ended ──▶ released
@@ -21,8 +20,8 @@
 //! 2. A node: a type that keeps the [`Hold`] that [`spawn`] returns; [`Hold::election`] makes
 //!    handles.
 //!
-//! Without a `Hold` there are no handles either: the loop gives everything up, waits until others
-//! know, [`Backend::farewell`] at the longest, and ends.
+//! When the last `Hold` is dropped, no handle is left. The loop then gives everything up, waits for
+//! [`Backend::farewell`] at most until others know of the end, and ends itself.
 //!
 //! Leases are timed on [`crate::clock`]; a [`Timer`] waits for instants, and [`Watched`] for
 //! descriptors.

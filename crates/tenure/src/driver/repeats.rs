@@ -31,9 +31,9 @@ struct LastLine {
 }
 
 impl Repeats {
-    /// Returns whether to log `text` about the subject `about` of this `kind` at `now`: the text
-    /// differs from the last line, or that line is ten minutes old, and no limit is reached. With
-    /// the last line that the limit allows, logs that further lines are left out.
+    /// Returns whether to log `text` about the subject `about` of this `kind` at `now`. The text
+    /// must differ from the last line, or that line be ten minutes old, and no limit may be
+    /// reached. With the last line that the limit allows, logs that further lines are left out.
     #[must_use]
     pub fn is_new(&mut self, now: Time, kind: &'static str, about: &str, text: &str) -> bool {
         let lines = self.lines(now, kind, about, text);
@@ -108,7 +108,7 @@ mod tests {
         assert_eq!(lines, [Some(1), None, Some(2), Some(3), Some(LINES_MAX), None]);
     }
 
-    /// Names and addresses in datagrams can be anything.
+    /// A sender can write any name and address into a datagram.
     #[test]
     fn a_flood_of_names_is_bounded() {
         let mut repeats = Repeats::default();

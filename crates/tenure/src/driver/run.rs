@@ -212,7 +212,7 @@ impl<B: Backend> Loop<B> {
         machine.command(election, command);
     }
 
-    /// Gives everything up. The loop ends once others know, or after the farewell time.
+    /// Gives everything up. The loop ends once others know of the end, or after the farewell time.
     fn close(&mut self, now: Time, done: Option<oneshot::Sender<()>>) {
         if self.closing.is_some() {
             return;
@@ -265,14 +265,14 @@ impl<B: Backend> Loop<B> {
                 Effect::Emit { election: None, event: Event::Own(own) } => {
                     backend.on_event(None, own, machine);
                 }
-                // Each event that all protocols have belongs to an election.
+                // Every event that is common to all protocols belongs to an election.
                 Effect::Emit { election: None, event: _ } => {}
             }
         }
         self.effects = effects;
     }
 
-    /// Sets the alarm to the next deadline of the core or of the closing, or earlier.
+    /// Arms the timer for the next deadline of the core, or for the end of the close.
     fn arm(&mut self) {
         let closing = self.closing.as_ref().map(|closing| closing.until);
         self.timer.arm(self.machine.core.due().into_iter().chain(closing).min());

@@ -43,9 +43,9 @@ impl Timer {
     }
 
     /// Arms the timer: it rings at `at` at the latest, at once if `at` has passed. The timer may
-    /// also ring earlier, so read the clock after it: an earlier instant stays armed if it is more
-    /// than 10 ms away, or if `at` is `None`. Arming for the same instant is cheap, so a loop can
-    /// arm before each wait.
+    /// ring too early, because an earlier instant stays armed if it is more than 10 ms away, or if
+    /// `at` is `None`. So read the clock after each ring. Arming for the same instant is cheap, so
+    /// a loop can arm before each wait.
     pub fn arm(&mut self, at: Option<Time>) {
         let Some(at) = at.filter(|at| Some(*at) != self.armed) else { return };
         if self.armed.is_some_and(|armed| armed < at && armed > clock::now().after(NEAR)) {

@@ -33,18 +33,19 @@ impl Room {
     /// The other half is for this process's own requests, its files, and the application.
     #[must_use]
     pub fn of_this_process() -> Self {
-        // A single client leaves the other half. All voters may share one address.
+        // An address has half of this room: a single client leaves the other half, and voters that
+        // all share one address still fit.
         Self::new(descriptors(2, CONNECTIONS_MAX), 2)
     }
 
-    /// Uses a quarter of the descriptors of this process, and at most `most`, for answers beside
-    /// its work. An address has an eighth.
+    /// Uses a quarter of the descriptors of this process, and at most `most`, for a server that is
+    /// not the main work of the process. An address has an eighth of this room.
     #[must_use]
     pub fn beside_work(most: u64) -> Self {
         Self::new(descriptors(4, most), 8)
     }
 
-    /// Makes room for this number of connections, which `shares` addresses fill.
+    /// Makes room for `all` connections, of which an address may have the part `1 / shares`.
     fn new(all: usize, shares: usize) -> Self {
         Self {
             all: Arc::new(Semaphore::new(all)),

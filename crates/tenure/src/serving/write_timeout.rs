@@ -90,7 +90,8 @@ mod tests {
                 far.read_exact(&mut byte).await.unwrap();
             }
         };
-        // After a standstill of the machine both timers have expired, and the reader goes first.
+        // If the machine stands still, both timers may expire. The reader then goes first, so the
+        // write makes progress.
         let ((), written) = tokio::join!(biased; slow, near.write_all(&[1; 72]));
         written.unwrap();
         let stalled = tenure_testkit::handles::soon(near.write_all(&[1; 72])).await;

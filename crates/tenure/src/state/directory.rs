@@ -43,12 +43,13 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Whether the name belongs to state whose document may be lost.
+    /// Whether the name belongs to a file of the state other than the document. Such a file without
+    /// the document shows that the document was lost.
     fn remains(&self, name: &str) -> bool {
         self.others.iter().any(|other| name == *other || name == temporary(other))
     }
 
-    /// Whether the name belongs to a state directory. A file system of its own adds `lost+found`.
+    /// Whether the name belongs to a state directory. The root of a file system has a `lost+found`.
     fn has(&self, name: &str) -> bool {
         [LOCK, HELD, "lost+found", self.document].contains(&name)
             || name == temporary(self.document)
@@ -97,8 +98,8 @@ impl FileSize {
 
     /// Reads the file `name` in the directory `at`, or with [`AtFlags::EMPTY_PATH`] the open file
     /// `at`. Does not read the file's times. Since Linux 6.13 each write after a read of the times
-    /// takes the inode to the journal; without such reads only the first write in a tick of the
-    /// clock does.
+    /// takes the inode to the journal. Without such reads only the first write in a tick of the
+    /// clock does so.
     fn read(at: BorrowedFd<'_>, name: &str, flags: AtFlags) -> rustix::io::Result<Self> {
         match rustix::fs::statx(at, name, flags, StatxFlags::INO | StatxFlags::SIZE) {
             Ok(there) => {
@@ -215,7 +216,7 @@ impl Directory {
     /// Writes the pid of this process into the directory.
     pub fn sign(&self) -> Result<(), StateError> {
         // The text has a fixed length, so that no reader finds part of it, or the tail of an older
-        // one.
+        // text.
         let pid = format!("{:<10}\n", std::process::id());
         self.file(LOCK, OFlags::WRONLY | OFlags::CREATE)
             .and_then(|mut file| self.disk.write(&mut file, pid.as_bytes()))
@@ -290,9 +291,9 @@ impl Directory {
             .is_some_and(|(known, there)| known.id == there.id && known.bytes <= there.bytes)
     }
 
-    /// Removes the name of a file that is not the written file, so that the next start does not use
-    /// it. If something else is missing, such as the lock, the name stays: another process may have
-    /// put the file there for itself.
+    /// Removes `name` if it leads to another file than the written file, or to a file that was cut
+    /// off. The next start must not use such a file. If something else is missing, such as the
+    /// lock, the name stays: another process may have put the file there for itself.
     pub fn distrust(&self, name: &str) {
         if self.check(|file| file != name).is_err() {
             return;
@@ -350,9 +351,9 @@ impl Directory {
         Ok(())
     }
 
-    /// Notes that `file` is about to replace the one under `name`: until
-    /// [`remember`](Self::remember) a check on another thread may find either. A lock during the
-    /// rename would block the driver's check if the rename hangs in the disk.
+    /// Notes that `file` is about to replace the file under `name`. Until the call of
+    /// [`remember`](Self::remember), a check on another thread may find either file. A lock during
+    /// the rename would block the driver's check if the rename hangs in the disk.
     fn expect(&self, name: &str, file: &File) -> io::Result<()> {
         let stat = rustix::fs::fstat(file)?;
         let mut in_use = self.in_use();
@@ -415,8 +416,8 @@ impl Directory {
 
 impl Drop for Directory {
     fn drop(&mut self) {
-        // Unlock explicitly: a child between fork and exec shares the lock, which closing would
-        // leave held.
+        // Unlock explicitly: a child between fork and exec shares the lock, and keeps it if this
+        // process only closes the file.
         if let Some(held) = &self.held {
             let _ = rustix::fs::flock(held, FlockOperation::Unlock);
         }

@@ -1,5 +1,5 @@
-//! The system calls that change a state directory, one method each. Tests replace them to check
-//! their order, and that none is left out.
+//! The system calls that change a state directory, one method each. Tests replace these methods to
+//! check the order of the calls, and that no call is left out.
 
 use std::fmt;
 use std::fs::File;

@@ -1,9 +1,9 @@
 //! A small file that must survive the machine. Each write replaces it completely.
 //!
 //! A write goes to another name; the file is flushed and renamed, and then the directory is
-//! flushed. So no interrupted write leaves damage, and a reader can refuse all damage. Two slots in
-//! one file would be cheaper, but a damaged newer slot would look like an interrupted write, and a
-//! reader would use the older slot.
+//! flushed. So no interrupted write leaves damage, and a reader can refuse every damaged file. Two
+//! slots in one file would be cheaper. But a damaged newer slot would look like an interrupted
+//! write, and a reader would use the older slot.
 
 use std::io::Read;
 use std::marker::PhantomData;
@@ -22,7 +22,7 @@ pub struct Document<T> {
     pub name: &'static str,
     /// Format that distinguishes the document from other files.
     pub format: Format,
-    /// The maximum number of bytes of a document. Tenure writes no longer file.
+    /// The maximum number of bytes of a document. Tenure never writes a longer file.
     pub bytes_max: u64,
     content: PhantomData<fn() -> T>,
 }

@@ -148,7 +148,7 @@ pub enum Damage {
     Content,
 }
 
-/// How a file differs from Tenure's file in its place.
+/// The thing that was found in the place of a file of Tenure.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Found {
     Begins(String),

@@ -75,7 +75,7 @@ impl Driver<AtMostOne> {
         self.campaigns.released(&self.name);
     }
 
-    /// Ends a candidacy or a leadership that is over already.
+    /// Takes the resignation from a candidacy or a leadership that is over already.
     async fn nothing_more(&mut self) {
         assert_eq!(self.resignation().await, None);
     }

@@ -79,7 +79,7 @@ async fn clone_keeps_no_driver() {
     assert_eq!(soon(leader.renewed(leader.until())).await, Err(Loss::Closed));
 }
 
-/// The reason goes with the next renewal, and stays at the end.
+/// The next renewal removes the reason; the end of the leadership keeps it.
 #[tokio::test]
 async fn overdue_renewal_names_its_reason() {
     let (election, mut driver) = start::<AtMostOne>();

@@ -91,7 +91,7 @@ impl<C: SafetyClass> Driver<C> {
         self.campaigns.elected(&self.name, elected)
     }
 
-    /// Orders to the core after a resignation.
+    /// Takes a resignation, and returns the order that the core must get.
     async fn resignation(&mut self) -> Option<Resign> {
         match self.request().await {
             Request::Resign { election, campaign } => self.campaigns.resign(&election, campaign),
@@ -108,7 +108,7 @@ impl<C: SafetyClass> Driver<C> {
         }
     }
 
-    /// Whether the core must look for a newcomer.
+    /// Takes a new observer; true if the core must query for it.
     async fn newcomer(&mut self) -> bool {
         match self.request().await {
             Request::Observe { election, every, reply, .. } => {
@@ -307,7 +307,7 @@ async fn hand_over_has_three_outcomes() {
     assert_eq!(leadership.loss(), Some(Loss::Transferred));
 }
 
-/// The key of the first candidate is still there when the next campaign is over already.
+/// The second campaign is over before others know that the first leadership is.
 #[tokio::test]
 async fn leavers_learn_of_release() {
     let (election, mut driver) = start::<AtMostOne>();
@@ -338,7 +338,7 @@ async fn observers_share_subscription() {
     driver.subscriptions.see(&driver.name, here.clone());
     assert_eq!(soon(first.next()).await, Some(Change::View(here.clone())));
     assert_eq!(soon(second.next()).await, Some(Change::View(here)));
-    // A renewed lease is no change, but is known.
+    // A renewed lease is no change, but the observer knows it.
     let renewed = leader(b"\xff, any bytes", later());
     driver.subscriptions.see(&driver.name, renewed.clone());
     assert_eq!(first.latest(), Some(renewed));

@@ -14,7 +14,7 @@ use tenure_core::{
 use tenure_testkit::handles::PATIENCE;
 use tokio::sync::{mpsc, oneshot};
 
-/// The end of claims.
+/// The terms of the leaderships that a toy gives.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Grant {
     /// Length of leaderships; `None` for leaders without an end.
@@ -152,7 +152,7 @@ pub(crate) enum Incoming {
     News(LeaderNews),
 }
 
-/// The ways to all nodes of a group.
+/// The channels to all nodes of a group.
 pub(crate) type All = Arc<Mutex<BTreeMap<&'static str, mpsc::UnboundedSender<Incoming>>>>;
 
 /// The back end for both classes of safety.
@@ -160,7 +160,7 @@ pub(crate) struct Toy<C: SafetyClass> {
     id: &'static str,
     all: All,
     incoming: mpsc::UnboundedReceiver<Incoming>,
-    /// The thread drops this.
+    /// The end of the thread drops this sender.
     _ends: oneshot::Sender<()>,
     kind: PhantomData<fn() -> C>,
 }

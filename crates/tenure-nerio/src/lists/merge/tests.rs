@@ -26,7 +26,7 @@ fn who(name: &str) -> Who {
     Who { name: name.parse().unwrap(), inc: Inc(1) }
 }
 
-/// A holder, its fence, and the milliseconds left; without a fence where that is 0.
+/// A holder, its fence (0 for none), and the milliseconds left.
 fn holds(name: &str, fence: u64, millis: u64) -> Option<HolderHere> {
     Some(HolderHere {
         who: who(name),
@@ -71,7 +71,7 @@ fn quorum_names_leader_by_fence() {
     assert_eq!(named(1, [p(7), p(7), p(0)]), told(7));
 }
 
-/// The rule holds however long a member took to answer, or the pages of others to arrive.
+/// This holds however long a member took to answer, or the pages of others to arrive.
 #[test]
 fn ended_lease_names_no_leader() {
     let said = || [(0, holds("p", 7, 3_000)), (0, holds("p", 7, 3_300)), (0, None)];
@@ -104,7 +104,7 @@ fn late_answer_ends_no_grant() {
     assert_eq!(named(1, three), told);
 }
 
-/// The time is measured from the question, not from the printing.
+/// The time until the release counts from the question, not from the last answer.
 #[test]
 fn resigned_leader_is_named_until_release() {
     let said = || {
@@ -129,7 +129,7 @@ fn overtaken_leader_is_not_named() {
     assert!(named(20, [(0, p()), (10, p()), (10, holds("q", 6, 4_000))]).is_some());
 }
 
-/// A member reports that it does not know an election: its answer is included in the age, too.
+/// A member reports that it does not know an election. The age includes that answer, too.
 #[test]
 fn age_covers_all_answers() {
     let election: ElectionName = "e".parse().unwrap();

@@ -17,7 +17,7 @@ fn talk() -> (Net, Vec<Packet>) {
     (net, sent)
 }
 
-/// Asserts the peers of a node, and that the node still talks to them.
+/// Asserts that all nodes still know the same peers, and still talk to them.
 fn is_unharmed(net: &mut Net, before: &[Vec<Peer>]) {
     let known = |net: &Net| [A, B, P].map(|address| net.peers(address)).to_vec();
     assert_eq!(known(net), before);
@@ -80,7 +80,8 @@ proptest! {
     ) {
         let (mut net, sent) = talk();
         let before = [A, B, P].map(|address| net.peers(address)).to_vec();
-        // Deliver to a node that has not read it: the window may not be the reason for the refusal.
+        // Deliver to a node that has not read it: the window must not be the reason for the
+        // refusal.
         let mut packet = sent[which % sent.len()].clone();
         let seed = if packet.to == at(A) { 1 } else if packet.to == at(B) { 2 } else { 3 };
         let keys = if seed == 3 { application("billing") } else { member() };
@@ -131,7 +132,7 @@ fn answers_are_shorter_than_questions() {
     assert_eq!(repeated, 0, "answered once");
 }
 
-/// A thief with the application's key that hears everything, and sends from any address.
+/// A thief that has the application's key, hears everything, and sends from any address.
 #[test]
 fn leaked_application_key_forges_nothing() {
     let mut net = candidate_and_members();
@@ -162,7 +163,7 @@ fn leaked_application_key_forges_nothing() {
     }
     assert!(net.peers(P).is_empty());
     assert_eq!(net.settle(), ["request"]);
-    // In the victim's name to the member: its hello, with a higher number and another challenge.
+    // The thief sends the victim's hello to the member, with a higher number and another challenge.
     let gate = gate(&leaked, &victim);
     for secret in &secrets {
         let (seals, _) = directions(Channel::Application, secret, &victim, &[0; 32], false);
@@ -172,8 +173,8 @@ fn leaked_application_key_forges_nothing() {
         bytes::hello(&seals, &gate, &read, 99, &mut bytes);
         let forged = Packet { from: at(Q), to: at(A), bytes };
         assert_eq!(net.give(&forged), Err(DropReason::Forged));
-        // Also data in the victim's name, although every greeting process knows the member's
-        // challenge.
+        // The thief also sends data in the victim's name: every process that greets knows the
+        // member's challenge.
         let mut bytes = Vec::new();
         bytes::data(&seals, id(&victim), 1_000_000, 1 << 56, &plain("release"), &mut bytes);
         let forged = Packet { from: at(P), to: at(A), bytes };
@@ -183,7 +184,7 @@ fn leaked_application_key_forges_nothing() {
     assert_eq!(net.settle(), ["on"]);
 }
 
-/// An application greets in the name of a member's address, at which it can listen.
+/// An application sends a hello from a member's address, and can receive there, too.
 #[test]
 fn application_never_takes_member_address() {
     let mut net = Net::new(vec![(A, seal(member(), 1)), (B, seal(application("billing"), 3))]);

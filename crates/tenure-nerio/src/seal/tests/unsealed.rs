@@ -24,7 +24,7 @@ fn heard(net: &mut Net, address: &str) -> Keyring {
     net.nodes.get_mut(&at(address)).unwrap().keyring(net.now)
 }
 
-/// A node without a key sends to another one.
+/// A datagram of a node without a key to another node.
 fn unsealed(from: &str, to: &str, text: &str) -> Packet {
     Packet { from: at(from), to: at(to), bytes: plain(text) }
 }
@@ -99,7 +99,7 @@ fn late_silence_keeps_key() {
         net.say(A, B, "answer");
         assert_eq!((readable(&net, B), net.settle()), (0, vec!["answer".to_owned()]));
     }
-    // A lost datagram with its hello changes nothing either.
+    // The loss of a datagram and of its hello changes nothing, too.
     net.wait(1_500);
     net.say(A, B, "lost");
     net.queue.clear();
@@ -129,7 +129,8 @@ fn new_key_is_used_at_once() {
     assert_eq!(heard(&mut net, A).unsealed, [], "it has shown a key since");
 }
 
-/// The line stays while keys are exchanged: the heard senders are still known, with their times.
+/// The line `accept-unsealed` stays while keys are exchanged: the node still knows the senders that
+/// it has heard, with their times.
 #[test]
 fn accepted_senders_are_kept() {
     let mut net = begun(Vec::new());
@@ -148,7 +149,7 @@ fn accepted_senders_are_kept() {
     assert_eq!((after.accepts_since, after.unsealed), (Some(net.now), Vec::new()), "anew");
 }
 
-/// A node in whose name a stranger sent an unsealed datagram long before is greeted.
+/// A stranger sent an unsealed datagram in the name of a node long before. The node is greeted.
 #[test]
 fn unanswered_node_is_greeted() {
     let p = given(application("billing"), 3);
