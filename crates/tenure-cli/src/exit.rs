@@ -12,7 +12,8 @@ pub enum Exit {
     /// A check failed, at the end of `demo` or in `doctor`. Or `wait-safe` found a setting that
     /// keeps the cluster from ever being safe. Or another candidate leads after a `transfer`.
     Wrong,
-    /// The arguments, variables or file are unusable; nothing was started.
+    /// The settings are wrong, or do not fit the service or the nodes. CMD has not run, or has
+    /// ended.
     Usage,
     Vacant,
     /// The leader is unknown, because no quorum could be asked; or the outcome of a change of
@@ -38,7 +39,7 @@ pub enum Exit {
     NotFound,
     Command(u8),
     /// The signal that ended CMD or the command itself. Under `run --hold`, a signal after CMD has
-    /// succeeded is ignored.
+    /// succeeded ends the hold, and the exit is that of CMD.
     Signal(u8),
 }
 

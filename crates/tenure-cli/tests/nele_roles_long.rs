@@ -84,7 +84,7 @@ fn start(machine: &Machine, id: &str) -> RunningCommand {
     machine.start(id, &[&own[..], &mode, &cmd].concat())
 }
 
-/// Whether each role has a leader among `ids`, and each of these leads about as many. Also judges
+/// Whether each role has a leader among `ids`, and each of these leads about as many. Also asserts
 /// that no journal shows two leaders at once.
 fn is_spread(journals: &mut [Journal], ids: &[&str]) -> bool {
     let even = ROLES / ids.len();

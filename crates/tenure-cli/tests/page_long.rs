@@ -97,7 +97,8 @@ fn page_follows_leaders_to_their_ends() {
     browser.until("a screen reader hears of the next leader", &said);
     assert!(browser.complaints.is_empty(), "{:?}", browser.complaints);
 
-    // A page that has lost its process knows a lease, and then nothing.
+    // A page that has lost its process shows the leader until the end of the lease, and no leader
+    // afterwards.
     stage.cluster.kill(NAMES[watching]);
     browser.until("the page says that it is cut off", LOST);
     follows_the_end(&mut browser, NAMES[second]);

@@ -15,7 +15,7 @@ use std::time::Duration;
 use fleet::{Fleet, LEASE, NODES};
 use serde_json::Value;
 
-/// The commit of the older version, which has the same wire.
+/// The commit of the older version, which has the same wire format.
 const BEFORE: &str = "07605fb";
 
 fn until(what: &str, mut is_so: impl FnMut() -> bool) {
@@ -89,7 +89,7 @@ fn old_cluster_is_upgraded_and_sealed() {
     fleet.start_runner_unsealed("old");
     let first = leads(&fleet).expect("a leader");
 
-    // The upgraded nodes have the wire of the old version.
+    // The upgraded nodes have the wire format of the old version.
     for node in NODES {
         fleet.machine.tenure.clone_from(&now);
         fleet.restart_node(node, &[]);

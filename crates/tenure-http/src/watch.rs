@@ -166,7 +166,7 @@ impl Watched {
         (!is_named && leader.is_current()).then_some(own)
     }
 
-    /// The state by the answers of the participants.
+    /// Asks the participants for the state, unless an answer is recent.
     async fn ask(&self, fresh: Duration) -> Fact {
         let now = clock::now();
         let known = self.known(now);

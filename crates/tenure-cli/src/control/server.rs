@@ -26,7 +26,7 @@ const FAREWELL: Duration = Duration::from_millis(500);
 /// The interval of checks that the socket is still in its place.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// A request, with the way for its answer.
+/// A request, and the channel for its answer.
 #[derive(Debug)]
 pub struct Call {
     pub request: Request,

@@ -33,7 +33,7 @@ const ATTEMPTS: u32 = 100;
 const SWEPT: Duration = Duration::from_millis(10);
 const SWEPT_MAX: u32 = 10;
 
-/// More than the longest content of an until file.
+/// More bytes than any file with a deadline has.
 const UNTIL_MAX: u64 = 32;
 
 /// The files of a socket that this process has locked. Dropping this unlocks and removes them.
@@ -70,7 +70,7 @@ impl SocketFile {
     }
 
     /// Makes missing files again, by the rules of [`take`](Self::take), and returns a new listener
-    /// if there is one. Files that were made stay if the rest fails.
+    /// if there is one. If a later step fails, the files that were already made stay.
     pub(super) async fn mend(&mut self) -> Result<Option<UnixListener>, Failure> {
         if !self.has_lock() {
             self.lock = lock(&self.path).await?;
@@ -145,8 +145,8 @@ fn is_ours(name: &str) -> bool {
     parts.is_some_and(|(hash, _)| hash.len() == 16 && hash.bytes().all(is_hex))
 }
 
-/// Whether `file` is the until file of the runner with the socket `name`, or a temporary form of
-/// that file.
+/// Whether `file` is the file with the deadline of the runner with the socket `name`, or a
+/// temporary form of that file.
 fn is_until(file: &str, name: &str) -> bool {
     let rest = file.strip_prefix(name).and_then(|rest| rest.strip_prefix(".until"));
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -157,8 +157,8 @@ fn is_until(file: &str, name: &str) -> bool {
     rest.is_some_and(|rest| matches!(rest, "" | ".try") || is_new(rest) == Some(true))
 }
 
-/// Reads the deadline in this file, if the deadline is in the future. After its runner was killed,
-/// CMD reads the file until its grace is over.
+/// Reads the deadline in this file, if the deadline is in the future. CMD of a killed runner may
+/// read the file until the grace of CMD is over.
 pub(crate) fn deadline(until: &Path) -> Option<Time> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let file = rustix::fs::open(until, flags, Mode::empty()).ok()?;
@@ -541,7 +541,7 @@ mod tests {
         let lives = [format!("{RUN}a.sock"), format!("{NODE}a.sock")];
         let _one = SocketFile::take(&at(&lives[0])).await.unwrap();
         let _two = SocketFile::take(&at(&lives[1])).await.unwrap();
-        // A name that begins like the until file of the dead socket below.
+        // A name that begins like the file with the deadline of the dead process below.
         let alike = format!("{RUN}b.sock.until.7-0.sock");
         let _three = SocketFile::take(&at(&alike)).await.unwrap();
         for name in ["other", lives[0].as_str(), alike.as_str()] {

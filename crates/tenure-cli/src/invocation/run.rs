@@ -33,7 +33,7 @@ pub struct RunSettings {
     pub hold: Option<Duration>,
     /// The elections in which the process campaigns: one, unless there are roles.
     pub roles: Vec<RunRole>,
-    /// The parts that all roles of the process share, for further roles.
+    /// The parts that all roles of the process share; a role that is added later gets them, too.
     pub place: Place,
     pub http: Option<HttpSettings>,
 }

@@ -236,7 +236,8 @@ impl<'a> Layers<'a> {
     }
 
     /// The protocol that the user probably meant. `spec` is the missing setting; if it has the
-    /// addresses for the chosen protocol, this is the first other protocol whose addresses are set.
+    /// addresses for the chosen protocol, the user probably meant the first other protocol whose
+    /// addresses are set.
     fn forgotten(&self, spec: &Spec) -> Option<&'static str> {
         if self.protocol?.whereabouts.name != spec.name {
             return None;

@@ -28,7 +28,7 @@ fn leader_leads_on_while_members_change() {
     }
     stage.serve(4, &["c", "d", "e"]);
     stage.renews();
-    // A process learns all members from one.
+    // A process learns all members from a single member.
     let first = stage.first_members();
     eventually("c names the others", || stage.leader(&["--members", &first]));
 }

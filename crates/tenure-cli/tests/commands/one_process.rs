@@ -6,7 +6,7 @@ use tenure_testkit::processes::{Answer, Cluster, Machine, wait};
 
 const NAMES: [&str; 3] = ["a", "b", "c"];
 
-/// Three machines in one, each with its process on its first start.
+/// Three processes, as on three machines, each at its first start.
 fn three() -> Cluster {
     let settings = "election = \"billing\"\nlease = \"20s\"\nround-trip = \"100ms\"";
     let mut three = Cluster::new(env!("CARGO_BIN_EXE_tenure"), NAMES, settings);

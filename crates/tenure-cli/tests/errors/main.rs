@@ -53,7 +53,7 @@ fn case_survives_writing_and_reading() {
     assert!(Suite::parse("## x\nexit 2\n").is_err());
 }
 
-/// The means of cases with a cluster work: held ports and background processes.
+/// Cases with a cluster need held ports and background processes, and both work.
 #[test]
 fn stage_hides_ports_and_process_ids() {
     let text = "## x\nbusy p\nfree q\ndir d\nfile d/f\n| {pid:s}\nmode d/f 400\n\

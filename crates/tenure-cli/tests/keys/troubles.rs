@@ -96,7 +96,7 @@ fn runner_tells_keys_of_its_member() {
     assert!(!told["uses"].is_null() && told["peers"].is_array(), "{told}");
 }
 
-/// Both processes run, and neither is the member meant.
+/// The runner's list exchanges the addresses of a and b, and both members run.
 #[test]
 fn both_sides_report_exchanged_members() {
     let mut fleet = Fleet::new();

@@ -52,7 +52,7 @@ fn moved_member_is_found_again() {
     assert_eq!(leads(&stage), begins, "{}", runner.log());
 }
 
-/// The begin of a host's address in messages.
+/// The beginning of a host's address in messages.
 pub(crate) fn first(stage: &Stage, host: Host) -> String {
     stage.hosts.member(host).to_string()
 }

@@ -96,7 +96,7 @@ fn ignored_signals_stay_ignored() {
     for signal in [1, 2, 10] {
         send_to(&stage, "ann", signal);
     }
-    // The runner would handle the other signals first.
+    // A runner that handled one of these signals would end by that signal, before SIGTERM comes.
     stage.stop("ann");
 }
 

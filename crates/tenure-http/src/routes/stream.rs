@@ -57,7 +57,8 @@ pub(crate) async fn events(
     Query(filter): Query<Filter>,
     headers: HeaderMap,
 ) -> Result<Sse<KeepAliveStream<ReceiverStream<Result<Line, Infallible>>>>, Problem> {
-    // Such a subscriber would wait for ever, as if the election never changed.
+    // Refuse an election that this process does not watch: the subscriber would wait for ever, as
+    // if the election never changed.
     if let Some(name) = &filter.election
         && named(&shown, name).await.is_none()
     {

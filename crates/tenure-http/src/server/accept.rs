@@ -109,8 +109,8 @@ async fn shake_hands(
     }
 }
 
-/// Serves a connection. After `life` it ends with its present answer, and at once when a whole
-/// answer lasts longer than `most`. A stream of events goes on.
+/// Serves a connection. The connection ends after `life`, with its present answer, or at once when
+/// a whole answer takes longer than `most`. A stream of events goes on.
 async fn serve(
     stream: impl AsyncRead + AsyncWrite + Unpin,
     router: Router,

@@ -64,7 +64,7 @@ fn failed_list_changes_nothing() {
     assert_eq!(web.get("/v1/elections/f/leader").status, 200);
 }
 
-/// A list that takes longer than callers wait is kept for later ones.
+/// A list that takes longer than callers wait is kept for later callers.
 #[test]
 fn slow_list_is_kept() {
     let (ends, asked) = (Arc::new(Semaphore::new(0)), Arc::new(AtomicUsize::new(0)));

@@ -88,7 +88,7 @@ impl Place {
         };
         let open = || {
             let mut options = File::options();
-            // To open a pipe for read and write never waits for its other end.
+            // Opening a pipe for reading and writing never waits for its other end.
             options.read(true).write(true).create(true).truncate(false);
             options.open(&path).map_err(failed)
         };
@@ -100,7 +100,8 @@ impl Place {
                     futimens(&lock, &NOW).map_err(|error| failed(error.into()))?;
                     return Ok(lock);
                 }
-                // This lock's file is gone, and another check may hold a lock on the present file.
+                // The locked file is no longer at its path. Open the file that is there now, which
+                // another check may have locked.
                 Ok(()) if clock::now() < until => lock = open()?,
                 Err(Errno::WOULDBLOCK | Errno::INTR) if clock::now() < until => {
                     tokio::time::sleep(AGAIN).await;
@@ -203,7 +204,7 @@ impl Place {
     }
 }
 
-/// Whether `file` is the one at `path`.
+/// Whether `file` is the file at `path`.
 fn is_at(file: &File, path: &Path) -> bool {
     let there = path.metadata().ok().map(|about| FileId::of(&about));
     there.is_some() && there == FileId::open(file)

@@ -63,7 +63,8 @@ impl AskedMembers {
     }
 }
 
-/// Adds an answer of this age.
+/// Adds the last answer of the members, which has this age. An old answer only makes the process
+/// unready.
 fn add(health: Health, last: Option<(Duration, Health)>) -> Health {
     let (why, members, quorum) = match last {
         None => (Some("the members have not answered yet".to_owned()), Vec::new(), None),

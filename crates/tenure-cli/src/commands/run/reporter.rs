@@ -91,8 +91,7 @@ impl Reporter {
         self.manager.forget(&self.election);
     }
 
-    /// Reports the reason `waiting` for which the runner waits, with another possible cause,
-    /// `may_be`.
+    /// Reports the reason `waiting` for which the runner waits; `more` ends the line.
     pub(super) fn waits(&self, waiting: &Waiting, more: &str) {
         let now = tenure::clock::now();
         let text = format!("{} waits: {}{more}", self.id, waiting.told(now));
@@ -234,7 +233,7 @@ impl Reporter {
     }
 
     /// Reports the hand-over; until `held` a promise keeps others from leading. `next` is the
-    /// leader that was seen.
+    /// leader that this runner saw afterwards.
     pub(super) fn handed_over(&self, held: Option<Time>, next: &Next) -> Answer {
         let left = held.map(|held| held.since(tenure::clock::now())).filter(|left| !left.is_zero());
         let mut answer = self.status(None);

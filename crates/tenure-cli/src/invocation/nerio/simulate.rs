@@ -26,7 +26,7 @@ const NODES_ALONE: usize = 3;
 const RUN: &str = "Simulation";
 /// The number of simulated failures of each kind.
 const DRILLS: u32 = 500;
-/// More than any file of round trips needs.
+/// More bytes than any file of round trips needs.
 const FILE_MAX: u64 = 16 << 20;
 /// The smallest simulated loss.
 const LOSS_LEAST: f64 = 1e-5;

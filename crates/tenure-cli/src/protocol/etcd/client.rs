@@ -20,7 +20,7 @@ use crate::protocol::{
 };
 use crate::settings::Origins;
 
-/// The names of refusals that no wait ends.
+/// The names of refusals that do not pass by themselves.
 const LASTING: [&str; 2] = ["denied", "unauthenticated"];
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -79,7 +79,7 @@ struct Client {
 
 struct Reports {
     notices: Receiver<Notice>,
-    /// The foreign key that is the first of the election.
+    /// The key before all others of the election, if no candidate made that key.
     foreign: Option<Foreign>,
     /// The latest refusal that etcd will repeat.
     refused: Option<Refusal>,

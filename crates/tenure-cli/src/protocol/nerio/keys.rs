@@ -280,7 +280,8 @@ pub fn warn_if_open(keys: &Keys) {
     }
 }
 
-/// The mark of the file's version, with the file's mode, which users may have to mend.
+/// The time, length and mode of the file. A change of any of them makes this process read the file
+/// again.
 fn modified(path: &Path) -> Option<(SystemTime, u64, u32)> {
     let about = path.metadata().ok()?;
     Some((about.modified().ok()?, about.len(), about.mode()))

@@ -115,8 +115,8 @@ impl Ending<'_> {
         }
     }
 
-    /// The failure of a look-up of a name that hangs: members answer within half a second, or are
-    /// silent.
+    /// The failure of a command whose look-up of a name hangs. Nothing else lasts so long: members
+    /// answer within half a second, or count as silent.
     fn hangs(&self) -> Failure {
         let limit = self.limit();
         let election = &self.wish.election;
