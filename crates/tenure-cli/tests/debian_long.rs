@@ -146,7 +146,7 @@ fn build() -> [PathBuf; 2] {
 fn dist() -> PathBuf {
     let mut command = Command::new(env::var_os("CARGO").unwrap());
     command.args(["xtask", "dist"]).current_dir(env!("CARGO_MANIFEST_DIR"));
-    // Cargo's variables about this package would have build scripts run anew.
+    // Cargo's variables about this package would make Cargo run build scripts again.
     let names = env::vars_os().filter_map(|(name, _)| name.into_string().ok());
     let ours =
         |name: &String| ["CARGO_PKG_", "CARGO_MANIFEST_"].iter().any(|at| name.starts_with(at));
@@ -158,7 +158,7 @@ fn dist() -> PathBuf {
     Path::new(sums).parent().unwrap().to_owned()
 }
 
-/// The next version of `package`, with other settings to begin with and other units.
+/// The next version of `package`, with another settings file and other units.
 fn next_version(package: &Path, next: &Path) {
     let script = r#"
         set -e

@@ -43,9 +43,9 @@ const LEASE: Duration = Duration::from_secs(10);
 const GRACE: Duration = Duration::from_secs(1);
 /// The election timeout of etcd.
 const ELECTION_TIMEOUT: Duration = Duration::from_secs(5);
-/// Time for which etcd's leader is cut off: longer than it believes that it leads.
+/// Time for which etcd's leader is cut off: longer than the leader still believes that it leads.
 const CUT: Duration = Duration::from_secs(11);
-/// Time after the cut at which the leading runners are stopped. Leases end at most a lease after
+/// Time after the cut at which the leading runners are stopped. Leases end at most `LEASE` after
 /// the cut. The first 16 revocations of a lot time out `ReqTimeout` = 15 s later, and etcd then
 /// sends the other revocations.
 const STOP: Duration = Duration::from_millis(22_300);
@@ -238,8 +238,8 @@ impl Lab {
         TrialFindings { late, stayed, overlapping: self.overlapping() }
     }
 
-    /// The number of elections with two CMDs at once. Prints each violation; later calls read on
-    /// from here.
+    /// The number of elections with two CMDs at once. Prints each violation; a later call reads
+    /// only later lines.
     fn overlapping(&mut self) -> usize {
         let mut overlapping = 0;
         for (n, journal) in self.journals.iter_mut().enumerate() {

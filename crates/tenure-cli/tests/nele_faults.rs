@@ -4,7 +4,7 @@
 //!
 //! Three runners contend, each with its own way to the brokers, under each kind of fault once in
 //! at-most-one. `TESTS_LONG` plays 200 rounds with a drawn seed; it also plays at-least-one, whose
-//! promise is a longest time without CMD, and three brokers with the newer group protocol.
+//! promise is the longest span without a CMD, and three brokers with the newer group protocol.
 //! `TESTS_SEED` repeats these rounds.
 #![allow(clippy::unwrap_used, reason = "tests, though without #[test]")]
 

@@ -1,4 +1,4 @@
-//! The page of `tenure run --http` in Chromium, while leaders are killed before its eyes.
+//! The page of `tenure run --http` in Chromium, while the test kills leaders.
 //!
 //! `cargo xtask soak` runs it: a browser takes 300 MB.
 #![expect(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]
@@ -144,8 +144,8 @@ fn opens_by_keyboard(browser: &mut Browser, leader: &str) {
     browser.until("the detail is open again", opened);
 }
 
-/// Looks at each state that the page shows until the leader is gone: the rest of its lease is above
-/// zero as long as it is there.
+/// Looks at each state that the page shows until the leader is gone: as long as the page names the
+/// leader, the rest of the lease is above zero.
 fn follows_the_end(browser: &mut Browser, leader: &str) {
     let look = format!("[{STATE}, {LEADER}, {SHARE}]");
     eventually("the leader is gone from the page", || {

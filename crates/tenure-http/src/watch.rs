@@ -166,7 +166,7 @@ impl Watched {
         (!is_named && leader.is_current()).then_some(own)
     }
 
-    /// Asks the participants for the state, unless an answer is recent.
+    /// The known state if it is recent or unknown, and else the answer of the participants.
     async fn ask(&self, fresh: Duration) -> Fact {
         let now = clock::now();
         let known = self.known(now);

@@ -370,9 +370,9 @@ fn foreign(about: &fs::Metadata) -> Option<String> {
 }
 
 /// Binds in a directory that no other user can enter, and renames the socket once its mode is
-/// right. The path through `/proc` keeps that directory's name out of the socket's path. The
-/// directory's name depends only on the place, so that the next start finds leftovers of a crash.
-/// In a directory of another user the bind fails.
+/// right. The path through `/proc` is short, however long that directory's name is. The directory's
+/// name depends only on the place, so that the next start finds leftovers of a crash. In a
+/// directory of another user the bind fails.
 fn bind(path: &Path) -> io::Result<(UnixListener, FileId)> {
     let private = private(path);
     clear(&private);

@@ -24,7 +24,7 @@ pub struct RunSettings {
     pub election: ElectionName,
     pub id: NodeName,
     pub value: Value,
-    /// Priority among waiting candidates, the highest first; `None` if candidates have none.
+    /// Priority among waiting candidates, the highest first; `None` if candidates have no priority.
     pub priority: Option<u8>,
     pub once: bool,
     /// The longest wait to be elected.

@@ -11,8 +11,8 @@ use crate::failure::Failure;
 pub enum MemberChange {
     Add(NewMember),
     Remove(NodeName),
-    /// Another memory for a member: the memory of the running node with this name and an empty
-    /// directory. Without addresses the member keeps its present addresses.
+    /// Gives a member another memory: the memory of the running node that has this name and an
+    /// empty directory. Without addresses the member keeps its present addresses.
     Replace(NewMember),
     /// Ends the running change.
     Cancel,

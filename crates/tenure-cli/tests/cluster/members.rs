@@ -85,7 +85,7 @@ fn lost_directory_is_replaced_alone() {
 }
 
 /// A member moves: the others look for the member at the address in the command, and its grants
-/// count from there.
+/// from that address count.
 #[test]
 fn replaced_member_may_be_elsewhere() {
     let mut stage = Stage::new(["a", "b", "c", "d", "e"]);

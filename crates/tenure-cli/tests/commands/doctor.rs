@@ -1,4 +1,4 @@
-//! `tenure doctor` on machines that are right, and on wrong ones.
+//! `tenure doctor` on machines with correct settings, and on machines with faults.
 
 use std::fs;
 use std::net::UdpSocket;

@@ -147,7 +147,7 @@ fn runbook_recovers_lost_directories() {
     assert_eq!(safe.code, Some(0), "{}", safe.err);
     for name in NAMES {
         let log = three.log(name);
-        // A busy disk may need long for writes; no warning concerns the loss.
+        // Ignore warnings about a busy disk that writes slowly: no warning may concern the loss.
         let mut warnings = log.lines().filter(|line| line.starts_with("warning: "));
         let of_loss = |line: &str| ["memory", "lost", "fence"].iter().any(|of| line.contains(of));
         assert!(!warnings.any(of_loss), "{log}");

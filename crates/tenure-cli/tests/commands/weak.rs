@@ -44,7 +44,7 @@ fn minority_shows_weak_leader() {
     });
 }
 
-/// Only the weak leader of the members campaigns and leads. After its end the next weak leader
+/// Only the weak leader of the members campaigns and leads; after its end, the next weak leader
 /// does.
 #[test]
 fn weak_leaders_run_commands() {

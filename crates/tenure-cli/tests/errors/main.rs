@@ -1,8 +1,8 @@
 //! Wrong invocations and files, each with the golden text of its error.
 //!
 //! The cases are in `*.txt` beside this file and run against the real binary, each in its own
-//! directory. `case.rs` has their format, `stage.rs` their means. `cargo xtask bless` rewrites the
-//! expected texts; read the difference before you keep it.
+//! directory. `case.rs` has their format, and `stage.rs` carries out their steps. `cargo xtask
+//! bless` rewrites the expected texts; read the difference before you keep it.
 
 #![expect(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]
 

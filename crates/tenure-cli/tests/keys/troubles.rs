@@ -28,7 +28,7 @@ fn status_shows_unusable_key_file() {
         until("another reason takes its place", || warned(&fleet, process).contains("os error 2"));
         fleet.give(&file, &[if process == "a" { &key } else { &billing }]);
         until("it is mended", || warned(&fleet, process).is_empty());
-        // A remedy by the mode alone does not change the file.
+        // Only the mode makes the file unusable, and the right mode must be enough as a remedy.
         fs::set_permissions(&file, Permissions::from_mode(0o606)).unwrap();
         fs::write(&file, fs::read_to_string(&file).unwrap() + "\n").unwrap();
         until("others can read it", || warned(&fleet, process).contains("its mode is 606"));

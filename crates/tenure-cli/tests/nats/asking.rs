@@ -8,7 +8,7 @@ use tenure_testkit::processes::eventually;
 
 use crate::{LEASE, candidate, machine, words};
 
-/// An asker with other times than the candidates gets an error with the right ones, and neither a
+/// An asker with other times than the candidates gets an error with the right times, and neither a
 /// vacancy nor a bug.
 #[test]
 fn asker_with_other_times_is_refused() {

@@ -15,7 +15,7 @@ pub(crate) fn send(process: impl Display, signal: u8) {
     assert!(Command::new("kill").args(arguments).status().unwrap().success());
 }
 
-/// Sends a signal by its number, because `rustix` knows fewer than the kernel.
+/// Sends a signal by its number, because `rustix` knows fewer signals than the kernel.
 fn send_to(stage: &Stage, name: &str, signal: u8) {
     send(stage[name].pid().as_raw_pid(), signal);
 }

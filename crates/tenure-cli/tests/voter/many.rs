@@ -5,7 +5,8 @@ use tenure_testkit::processes::eventually;
 
 use crate::network::{IDS, Network, end};
 
-/// 25 processes that know only the first elect a leader, and another after the leader is killed.
+/// 25 processes that know only the first process elect a leader, and elect another after the leader
+/// is killed.
 pub(crate) fn many_voters_replace_killed_leader() {
     let network = Network::new();
     let (count, seed) = (IDS.len(), network.address(0));

@@ -125,7 +125,7 @@ impl Subscriber {
                     from = next;
                 }
             }
-            // These questions only cause events: each answer makes an event of each member and
+            // Ask only to cause events: each answer makes an event for each member and each
             // election that has changed.
             let look = async {
                 tokio::time::sleep(LOOKS).await;

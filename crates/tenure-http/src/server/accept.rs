@@ -2,7 +2,8 @@
 //!
 //! | bound | | what happens |
 //! |---|---|---|
-//! | connections | [`CONNECTIONS_MAX`] | further ones wait; one address has an eighth of the room |
+//! | connections | [`CONNECTIONS_MAX`] | further ones wait |
+//! | connections of an address | an eighth of these | a further one ends at once |
 //! | a connection | [`LIFE_MAX`] | ends with its present answer |
 //! | a TLS handshake | [`SLOW_MAX`] | the connection ends |
 //! | the head of a request, the pause before | [`HEAD_MAX`], [`IDLE_MAX`] | the connection ends |

@@ -1,4 +1,4 @@
-//! The members of a protocol that lists them, asked for answers over HTTP.
+//! Asks the members, for answers over HTTP, if the protocol has a list of members.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -13,8 +13,8 @@ use crate::settings::Origins;
 
 /// The pause between two questions to the members.
 const EVERY: Duration = Duration::from_secs(3);
-/// The time for which the members are asked after a caller, so that the next caller finds a recent
-/// answer.
+/// The time after a caller for which this process goes on asking the members, so that the next
+/// caller finds a recent answer.
 const ASKS_ON: Duration = Duration::from_secs(120);
 /// The age at which an answer no longer describes the present.
 const OLD: Duration = Duration::from_secs(10);

@@ -1,5 +1,5 @@
-//! The roles of a running process: more are added, and some are removed. A leader steps down before
-//! its role goes.
+//! Adds roles to a running process, and removes roles. A leader steps down before the process gives
+//! up its role.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;

@@ -171,7 +171,7 @@ impl Participant for Client {
         self.troubles.permanent()
     }
 
-    /// Reports the wait only when all failures are known to be passing. Each failing endpoint has a
+    /// Reports the wait only when all failures may pass by themselves. Each failing endpoint has a
     /// warning of its own, and a lasting refusal ends the process with another message.
     fn worth_reporting(&self, waiting: &Waiting) -> Later<'static, ()> {
         match waiting {

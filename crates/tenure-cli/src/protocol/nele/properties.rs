@@ -1,4 +1,4 @@
-//! Properties of the client library, librdkafka, by the names that it gives them.
+//! Properties of the client library, librdkafka, by their names in the library.
 
 use crate::settings::Refusal;
 

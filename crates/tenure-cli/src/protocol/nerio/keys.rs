@@ -230,8 +230,8 @@ pub(crate) fn follow(node: Node, cluster: &Cluster) -> KeyFile {
         loop {
             tokio::time::sleep(LOOK).await;
             let now = modified(&path);
-            // Read the file again after a fault: another file mode may mend the fault without a
-            // change of the file.
+            // Read an unusable file at each check, even if it has not changed: only the second
+            // check reports the fault, and another owner of the file may mend it.
             if now == known && !key_file.was_wrong() {
                 continue;
             }

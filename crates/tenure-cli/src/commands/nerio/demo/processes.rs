@@ -15,7 +15,7 @@ use super::workdir::{CANDIDATES, GRANTORS, WorkDir};
 use crate::exit::Exit;
 use crate::failure::{Failure, clipped};
 
-/// The pause before a process that ended by itself is started again.
+/// The pause before the demo restarts a process that ended by itself.
 const RESTART: Duration = Duration::from_secs(1);
 /// The longest wait for processes to end: once after SIGTERM, in addition to a candidate's grace,
 /// and once more after SIGKILL.
@@ -44,7 +44,7 @@ pub(super) struct Departure {
     pub(super) name: &'static str,
     /// Description of the end.
     pub(super) how: String,
-    /// Whether the demo starts the process again; not after an error.
+    /// Whether the demo starts the process again; after an error it does not.
     pub(super) returns: bool,
 }
 
