@@ -110,7 +110,7 @@ impl Machine {
         self.systemd.run(&format!("exec 2>&1\n{script}"))
     }
 
-    /// Output of a script there, which has to succeed.
+    /// Output of a script on the machine; the script must succeed.
     fn does(&self, script: &str) -> String {
         let (told, done) = self.run(script);
         assert!(done, "{script}\n{told}");

@@ -20,7 +20,7 @@ const LINE_MAX: u64 = 4_096;
 const PATIENCE: Duration = Duration::from_secs(5);
 /// The number of clients that are served at once; further clients wait.
 const AT_ONCE: u32 = 8;
-/// The time for the last answers.
+/// The longest time to write the last answers when the socket closes.
 const FAREWELL: Duration = Duration::from_millis(500);
 
 /// The interval of checks that the socket is still in its place.

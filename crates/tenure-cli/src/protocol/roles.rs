@@ -30,7 +30,7 @@ pub trait RoleHolder {
     fn others_that_lead(&self, election: &ElectionName, since: Time)
     -> Later<'_, BTreeSet<String>>;
 
-    /// The part of the election that this role is.
+    /// The part of the election with this role.
     fn part(&self, role: u32) -> Part;
 
     /// Checks that this process can stand for this number of roles.

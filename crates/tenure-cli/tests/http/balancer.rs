@@ -10,7 +10,7 @@ use tenure_testkit::processes::{Web, addresses, eventually};
 use crate::answers::PATH;
 use crate::runner::Runners;
 
-/// As docs/howto/monitor.md has it, with short pauses.
+/// The configuration in docs/howto/monitor.md, with short pauses.
 fn config(front: &str, servers: &[String]) -> String {
     let servers: String = servers
         .iter()

@@ -1,4 +1,4 @@
-//! The essential answers on real Kafka.
+//! The essential answers over HTTP, on real Kafka.
 
 use rustix::process::Signal;
 use tenure_services::kafka;

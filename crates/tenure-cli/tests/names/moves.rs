@@ -89,7 +89,7 @@ fn a_shared_address_is_reported() {
     let runner = stage.runner(Host::runner(0));
     let said = runner.line("a and b are both at ", 1);
     assert!(said.contains("Correct `members`, or the DNS records"), "{said}");
-    // Datagrams for b mean nothing to a, so two of three are heard.
+    // Member a ignores datagrams for b, so the runner hears two of three members.
     assert!(leads(&stage).starts_with("leader x, "), "{}", runner.log());
     let members = stage.ask(&["members"]);
     assert!(members.out.contains("b at b.tenure.test:7100 does not answer"), "{members:?}");

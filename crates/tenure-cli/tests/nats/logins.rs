@@ -165,7 +165,7 @@ fn leader_survives_lame_duck_server() {
     for runner in [&leader, &next] {
         runner.line("is about to end: this node goes to the next server", 1);
     }
-    // An unrenewed lease is over by then.
+    // After this span an unrenewed lease is over.
     sleep(LEASE);
     let answer = host.ask(&words("leader", &["--json"]));
     assert!(answer.out.contains(r#""value":"one""#), "{}{}", answer.out, answer.err);

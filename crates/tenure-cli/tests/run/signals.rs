@@ -74,7 +74,7 @@ fn terminal_and_mask_block_no_signal() {
     let of_cmd = fs::read_to_string(stage.path("cmd")).unwrap();
     assert_eq!(mask("SigBlk:", &of_cmd), 0, "{of_cmd}");
     for name in ["ann", "n"] {
-        // Ctrl-Z, and a line from the background under `stty tostop`.
+        // The signals of Ctrl-Z, and of output from the background under `stty tostop`.
         send_to(&stage, name, 20);
         send_to(&stage, name, 22);
         stage.stop(name);

@@ -23,7 +23,7 @@ pub(crate) fn many_voters_replace_killed_leader() {
     killed.signal(Signal::KILL);
     let _ = killed.status();
     let other = (leader + 1) % count;
-    // The killed leader may have led once more before.
+    // The killed leader may have won once more before its end.
     eventually("another one leads", || {
         Some(network.await_leader(other, fence)).filter(|(id, _)| *id != first)
     });

@@ -93,7 +93,7 @@ fn shared_list_holds() {
     let list: Ask<Told> = Box::new(|| {
         let Listed { election, asked, lease, .. } = led("e", "");
         let known = LeaderView::new("p".into(), b"".as_slice().into());
-        // The lease is over sooner than anybody has read the list.
+        // The lease is over before any caller has read the list.
         let until = Some(clock::now().after(Duration::from_millis(200)));
         let view = View::Leader(LeaderView { until, ..known });
         Box::pin(async move { list_of([Listed { election, view, asked, lease }]) })

@@ -22,7 +22,7 @@ use crate::failure::{Failure, quoted};
 /// The first line of the file, with the version of its form.
 const HEAD: &str = "tenure edict gate 1\n";
 
-/// More than the longest content of the file.
+/// More bytes than the longest content of the file.
 const CONTENT_MAX: usize = HEAD.len() + EdictText::MAX_BYTES + 2;
 
 /// The longest wait for another check of the same gate.
@@ -30,7 +30,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// The interval of attempts to take the lock.
 const AGAIN: Duration = Duration::from_millis(10);
 
-/// The present time, as both times of a file.
+/// The present time, as the time of access and of change of a file.
 const NOW: Timestamps = Timestamps {
     last_access: Timespec { tv_sec: 0, tv_nsec: UTIME_NOW },
     last_modification: Timespec { tv_sec: 0, tv_nsec: UTIME_NOW },

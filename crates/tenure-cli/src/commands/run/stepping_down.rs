@@ -20,7 +20,7 @@ pub(super) async fn give_up<K: Class>(
         tokio::select! {
             biased;
             () = leadership.resign() => {}
-            // The driver reports the end by this loss.
+            // The driver reports the end of the leadership as a loss.
             _ = leadership.lost() => {}
         }
     };

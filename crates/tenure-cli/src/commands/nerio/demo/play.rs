@@ -128,7 +128,7 @@ impl Demo {
         }
     }
 
-    /// Lets each leader work for a while, and then does the next fault.
+    /// Lets each leader work for a while, and then carries out the next fault.
     async fn script(&mut self) -> Result<(), Stop> {
         let lease = self.settings.lease;
         let settings = self.workdir.settings();
@@ -296,7 +296,7 @@ impl Demo {
         self.tell(news)
     }
 
-    /// Does this fault, and returns its time.
+    /// Carries out this fault, and returns the time.
     fn strike(&mut self, strike: &Strike) -> Result<Time, Stop> {
         let at = clock::now();
         let Strike { fault, victim, .. } = strike;
