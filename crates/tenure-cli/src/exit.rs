@@ -24,8 +24,8 @@ pub enum Exit {
     /// The process refuses: it does not lead or wait, another process has its name, or a permission
     /// is missing. Or the members refuse a change or an election, or a gate refuses an edict.
     Refused,
-    /// `run --once --try`: the candidate was not elected within that span. CMD may end with the
-    /// same code.
+    /// `run --once --try`: the candidate was not elected within the span of `--try`. CMD may end
+    /// with the same code.
     NotElected,
     /// The runner or the node does not answer, or a leader still leads after an order over the
     /// network to step down.

@@ -1,5 +1,5 @@
-//! The Debian package and its units, built and installed under a real systemd, in namespaces of its
-//! own and on a file system of which nothing is kept. Needs root, and systemd 252 or newer.
+//! Builds the Debian package with its units, and installs it under a real systemd, in namespaces of
+//! its own. Nothing on the file system of the test is kept. Needs root, and systemd 252 or newer.
 #![expect(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]
 
 #[path = "debian/fresh_root.rs"]
@@ -61,7 +61,7 @@ const FILES: &str = "\
 -rw-r--r-- 0/0 ./usr/share/zsh/vendor-completions/_tenure
 ";
 
-/// Settings of an administrator, made from those of the package.
+/// Settings of an administrator, made from the settings of the package.
 const SETTINGS: &str = r#"
     cat >/etc/tenure/node.toml <<'END'
 name = "n"

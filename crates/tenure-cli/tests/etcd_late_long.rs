@@ -185,7 +185,7 @@ impl Lab {
         })
     }
 
-    /// Makes etcd's first member its leader, and returns the time at which it began to lead.
+    /// Makes etcd's first member its leader, and returns the time at which the test saw this.
     fn lead(&self) -> Time {
         let leads = |member: &Member| member.status().is_ok_and(|status| status.leads());
         let to = |member: usize| {

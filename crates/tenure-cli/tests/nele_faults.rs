@@ -1,4 +1,4 @@
-//! On Kafka two CMDs never run at once in at-most-one, and in at-least-one the next one runs in
+//! On Kafka two CMDs never run at once in at-most-one, and in at-least-one the next CMD runs in
 //! time: real processes of the command `tenure`, real brokers, real faults
 //! ([`tenure_testkit::processes`]).
 //!

@@ -110,7 +110,7 @@ fn old_cluster_is_upgraded_and_sealed() {
     fleet.start_waiting("new", &[]);
     hand_over(&mut fleet, "old", "new", leads);
 
-    // Datagrams to key holders are sealed, and unsealed ones accepted.
+    // Nodes seal datagrams to key holders, and accept unsealed datagrams.
     let key = fleet.key("prod.key");
     let billing = fleet.issue(&key, "billing.key");
     let second = leads(&fleet).unwrap();

@@ -155,7 +155,7 @@ impl Watched {
     }
 
     /// The leadership of this process, if its handle says that it lasts, and `view` names no leader
-    /// or an earlier one: others learn of a victory later than the winner. Where leaders may
+    /// or an earlier one: other nodes learn of a victory later than the winner. Where leaders may
     /// overlap, a leader that `view` names may be right as well, and stays.
     fn own(&self, view: &View) -> Option<Fact> {
         let at = clock::now();

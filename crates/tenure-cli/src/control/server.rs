@@ -48,8 +48,8 @@ pub struct Server {
 }
 
 impl Server {
-    /// Listens at `path`. Creates a missing directory, which must be safe from changes by others,
-    /// and replaces a socket without a listener.
+    /// Listens at `path`. Creates a missing directory, which must be safe from changes by other
+    /// users, and replaces a socket without a listener.
     pub async fn bind(path: &Path) -> Result<Self, Failure> {
         let (place, listener) = SocketFile::take(path).await?;
         let (sender, requests) = mpsc::channel(AT_ONCE as usize);

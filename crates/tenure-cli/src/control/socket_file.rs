@@ -47,7 +47,7 @@ pub(super) struct SocketFile {
 
 impl SocketFile {
     /// Takes the place at `path`, and listens there with mode 0600. Creates a missing directory,
-    /// which must be safe from others, and replaces a socket without a listener.
+    /// which must be safe from other users, and replaces a socket without a listener.
     pub(super) async fn take(path: &Path) -> Result<(Self, UnixListener), Failure> {
         let lock = lock(path).await?;
         sweep(path).await;
@@ -100,7 +100,7 @@ async fn lock(path: &Path) -> Result<File, Failure> {
 }
 
 /// Removes the files that killed processes left beside a socket at `path` in the default directory.
-/// Other directories may hold files of others.
+/// Other directories may hold files of other programs.
 async fn sweep(path: &Path) {
     let default = super::directory(std::env::var_os(RUNTIME_DIRECTORY).as_deref());
     if directory_of(path) == default {
@@ -587,7 +587,7 @@ mod tests {
         assert_eq!(names(folder.path()), Vec::<String>::new());
     }
 
-    /// In a directory like `/tmp` others can add files, but not remove ours.
+    /// In a directory like `/tmp` other users can add files, but not remove ours.
     #[tokio::test]
     async fn files_of_others_are_refused() {
         let folder = tempfile::tempdir().unwrap();

@@ -64,7 +64,7 @@ pub trait Backend: Debug {
         None
     }
 
-    /// The address at which these settings listen, if others must know it.
+    /// The address at which these settings listen, if other nodes must know it.
     fn binds(&self) -> Option<(SocketAddr, Transport)> {
         None
     }
@@ -192,7 +192,7 @@ pub trait Participant {
         Box::pin(std::future::pending())
     }
 
-    /// The rank that decides whether the candidate leads before others.
+    /// The rank that decides whether the candidate leads before other candidates.
     fn rank(&self) -> Later<'static, Option<Rank>> {
         Box::pin(async { None })
     }
@@ -263,8 +263,8 @@ pub trait Participant {
         Ok(None)
     }
 
-    /// The clocks of others compared with this process's clock, for the status of a runner; `None`
-    /// if the protocol compares no clocks.
+    /// The clocks of other nodes compared with this process's clock, for the status of a runner;
+    /// `None` if the protocol compares no clocks.
     fn clocks(&self) -> Later<'static, Option<Value>> {
         at_once(None)
     }

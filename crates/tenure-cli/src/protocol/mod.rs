@@ -109,7 +109,7 @@ pub struct Protocol {
     pub own_id: Option<&'static Setting<NodeName>>,
     /// The text of an answer if the leader is unknown.
     pub unknown: &'static str,
-    /// Whether a candidate without `--value` shows its id, because others see no other name.
+    /// Whether a candidate without `--value` shows its id, because observers see no other name.
     pub shows_id: bool,
     /// The arguments of an example of `tenure run` that find the peers.
     pub example: &'static str,

@@ -1,5 +1,5 @@
-//! Weak leaders. In each partition of the network the members name one member to which others may
-//! turn. A weak leader leads no election.
+//! Weak leaders. In each partition of the network the members name one member to which other nodes
+//! may turn. A weak leader leads no election.
 
 use tenure::NodeName;
 

@@ -42,7 +42,7 @@ mod members_found_in_order {
     }
 }
 
-/// The first two nodes say that they wait for the last one. Then all serve.
+/// The first two nodes say that they wait for the last node. Then all serve.
 fn found([first, second, last]: [&'static str; 3]) {
     let settings = "election = \"billing\"\nlease = \"2s\"\ngrace = \"200ms\"\nlease-max = \"2s\"\n\
          round-trip = \"100ms\"";

@@ -84,8 +84,8 @@ fn lost_directory_is_replaced_alone() {
     stage.renews();
 }
 
-/// A member moves: the others look for the member at the address in the command, and its grants
-/// from that address count.
+/// A member moves: the other members look for the member at the address in the command, and its
+/// grants from that address count.
 #[test]
 fn replaced_member_may_be_elsewhere() {
     let mut stage = Stage::new(["a", "b", "c", "d", "e"]);

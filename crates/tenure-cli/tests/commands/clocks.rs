@@ -94,7 +94,7 @@ fn state_of_member(cluster: &Cluster) -> String {
 }
 
 /// A single member with a fast clock: leaders name it, count its leases no more, and lead on with
-/// the others.
+/// the other members.
 #[test]
 fn fast_member_costs_its_vote() {
     let mut stage = Stage::new();

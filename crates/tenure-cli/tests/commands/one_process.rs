@@ -94,7 +94,8 @@ fn member_is_a_single_process() {
     assert!(answer.err.contains("--name and --state, to contend as that member"), "{}", answer.err);
 }
 
-/// Warnings of the start are printed, and the member's socket is beside that of the runner.
+/// The process prints warnings about its start, and the member's socket is beside the socket of the
+/// runner.
 #[test]
 fn member_reports_its_troubles() {
     let mut three = three();

@@ -20,7 +20,7 @@ const WORLD: [&str; 10] = [
 ];
 
 /// Runs the command under `timeout`: a simulation that never ends then fails with a message, before
-/// the test runner ends the test without one.
+/// the test runner ends the test without a message.
 fn simulate(args: &[&str], dir: &Path) -> Output {
     let mut command = Command::new("timeout");
     command.args(["400", env!("CARGO_BIN_EXE_tenure")]);

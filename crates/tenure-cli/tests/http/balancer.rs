@@ -25,7 +25,7 @@ fn config(front: &str, servers: &[String]) -> String {
     )
 }
 
-/// The process to which the balancer sends a request, if there is one that leads.
+/// The process to which the balancer sends a request, if a process leads.
 fn behind(front: Web) -> Option<String> {
     let answer = front.try_ask("GET", &format!("{PATH}/leading"), "", "").ok()?;
     let id = (answer.status == 200).then(|| answer.json())?;

@@ -11,7 +11,7 @@ use serde_json::Value;
 use tenure_testkit::Rng;
 use tenure_testkit::processes::{Host, Machine, NamedHosts, Network, RunningCommand};
 
-/// The member that comes and goes. Its host is that of the first runner.
+/// The member that comes and goes. Its host is the host of the first runner.
 const NAME: &str = "d";
 /// The longest time from the start of a change to its end, and to the order that cancels the
 /// change.

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use super::{Stage, eventually};
 
-/// Numbers of signals that others send, and whose default ends a process.
+/// Numbers of signals that other processes send, and whose default ends a process.
 const SENT: &[u8] = &[1, 2, 3, 10, 12, 14, 24, 26, 27, 29, 30, 34, 64];
 
 pub(crate) fn send(process: impl Display, signal: u8) {

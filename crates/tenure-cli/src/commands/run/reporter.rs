@@ -110,7 +110,7 @@ impl Reporter {
         self.manager.of_election(election, false, &text);
     }
 
-    /// Reports that the runner leads no more, and waits until others know of the end.
+    /// Reports that the runner leads no more, and waits until other nodes know of the end.
     pub(super) fn gives_up(&self) {
         let text =
             format!("{} steps down from {}, and waits until others know", self.id, self.election);
@@ -127,7 +127,7 @@ impl Reporter {
         let id = &self.id;
         let election = &self.election;
         let fence = K::fence_of(leadership);
-        // The name that others see, if it is not the id.
+        // The name that other processes see, if it is not the id.
         let seen = leadership.id();
         let lease = if seen == id { String::new() } else { format!(", lease {seen}") };
         let fenced = fence.map_or_else(String::new, |fence| format!(", fence {fence}"));
@@ -232,8 +232,8 @@ impl Reporter {
         Answer::Done(object)
     }
 
-    /// Reports the hand-over; until `held` a promise keeps others from leading. `next` is the
-    /// leader that this runner saw afterwards.
+    /// Reports the hand-over; until `held` a promise keeps other candidates from leading. `next` is
+    /// the leader that this runner saw afterwards.
     pub(super) fn handed_over(&self, held: Option<Time>, next: &Next) -> Answer {
         let left = held.map(|held| held.since(tenure::clock::now())).filter(|left| !left.is_zero());
         let mut answer = self.status(None);

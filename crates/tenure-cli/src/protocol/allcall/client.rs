@@ -136,7 +136,8 @@ impl Client {
             return None;
         }
         let counters = node.counters().await?;
-        // An asker sends no calls and no replies, so it hears only those of other nodes.
+        // An asker sends no calls and no replies, so it hears only calls and replies of other
+        // nodes.
         Some(["call", "reply"].iter().any(|kind| counters.heard.contains_key(kind)))
     }
 

@@ -101,8 +101,7 @@ impl Watcher {
 
     /// Warns of unfilled roles, of which `ends` are the first and the last. Leaves out roles of
     /// this process, because the process is leaving. If the roles of this process are consecutive,
-    /// and a role of another process is unfilled, too, then one of the `ends` is a role of another
-    /// process.
+    /// one of the `ends` is a role of another process whenever such a role is unfilled.
     fn on_unfilled(&mut self, ends: [Option<Role>; 2], text: &str) {
         let is_own = |role: &Role| self.own.has(role.0);
         let Some(role) = ends.into_iter().flatten().find(|role| !is_own(role)) else {

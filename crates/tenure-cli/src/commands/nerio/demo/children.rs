@@ -21,7 +21,7 @@ impl Children {
         Ok(Self { strangers: children()? })
     }
 
-    /// Reaps a child that has ended, and returns its status. Strangers are reaped in silence.
+    /// Reaps a child that has ended, and returns its status. Reaps strangers without a report.
     pub(super) fn reap(&mut self) -> Option<(Pid, WaitStatus)> {
         loop {
             let (pid, status) = retry_on_intr(|| wait(WaitOptions::NOHANG)).ok()??;

@@ -92,7 +92,7 @@ impl Processes {
         }
     }
 
-    /// Continues a stopped candidate, or starts a killed one again.
+    /// Continues a stopped candidate, or starts a killed candidate again.
     pub(super) fn mend(&mut self, workdir: &WorkDir, name: &str) -> Result<(), Failure> {
         let Some(process) = self.process(name) else { return Ok(()) };
         signal(process.pid, Signal::CONT);
