@@ -1,4 +1,4 @@
-//! Moving addresses, names that do not resolve, and names of the wrong place.
+//! Addresses that move, names that do not resolve, and names that lead to a wrong host.
 
 use std::time::Duration;
 

@@ -7,7 +7,7 @@ use tenure_testkit::processes::{eventually, exchange};
 
 use crate::{PATH, Stage, connect_from};
 
-/// Idle connections of one address leave room for others at once, and are closed.
+/// Idle connections of one address leave room for other addresses, and the server closes them.
 #[tokio::test]
 async fn idle_connections_are_bounded() {
     let stage = Stage::new();

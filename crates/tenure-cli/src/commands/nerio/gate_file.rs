@@ -163,8 +163,8 @@ impl Place {
         }
         let mut new = File::create_new(&path)?;
         if let Ok(old) = self.file.metadata() {
-            // Keep the owner of the file if root checks an edict. This call fails for most other
-            // users.
+            // Keep the owner of the file if root checks an edict. This call fails for most users
+            // other than root.
             let _ = fchown(&new, Some(old.uid()), Some(old.gid()));
             new.set_permissions(old.permissions())?;
         }
