@@ -35,7 +35,7 @@ impl Environment {
         self.variables.get(OsStr::new(name)).map(OsString::as_os_str)
     }
 
-    /// The directory of this user's sockets, if it exists.
+    /// The runtime directory of this user, `$XDG_RUNTIME_DIR`, if the variable is set.
     #[must_use]
     pub fn runtime_directory(&self) -> Option<&OsStr> {
         self.variable(RUNTIME_DIRECTORY)

@@ -12,7 +12,8 @@ pub enum Exit {
     /// A check failed, at the end of `demo` or in `doctor`. Or `wait-safe` found a setting that
     /// keeps the cluster from ever being safe. Or another candidate leads after a `transfer`.
     Wrong,
-    /// The arguments, variables or file are unusable; nothing was started.
+    /// The settings are wrong, or do not fit the service or the nodes. CMD has not run, or has
+    /// ended.
     Usage,
     Vacant,
     /// The leader is unknown, because no quorum could be asked; or the outcome of a change of
@@ -23,8 +24,8 @@ pub enum Exit {
     /// The process refuses: it does not lead or wait, another process has its name, or a permission
     /// is missing. Or the members refuse a change or an election, or a gate refuses an edict.
     Refused,
-    /// `run --once --try`: the candidate was not elected within that span. CMD may end with the
-    /// same code.
+    /// `run --once --try`: the candidate was not elected within the span of `--try`. CMD may end
+    /// with the same code.
     NotElected,
     /// The runner or the node does not answer, or a leader still leads after an order over the
     /// network to step down.
@@ -38,7 +39,7 @@ pub enum Exit {
     NotFound,
     Command(u8),
     /// The signal that ended CMD or the command itself. Under `run --hold`, a signal after CMD has
-    /// succeeded is ignored.
+    /// succeeded ends the hold, and the exit is that of CMD.
     Signal(u8),
 }
 

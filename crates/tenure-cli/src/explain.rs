@@ -7,8 +7,8 @@ use crate::exit::Exit;
 use crate::failure::{Failure, quoted};
 use crate::near::nearest;
 
-/// The page `docs/troubleshooting.md`, by a link, so that the package of the crate has the page,
-/// too.
+/// The page `docs/troubleshooting.md`, through a symbolic link, so that the package of the crate
+/// has the page, too.
 const PAGE: &str = include_str!("../troubleshooting.md");
 
 /// An id, and its meaning in a line.

@@ -137,7 +137,7 @@ pub fn quoted(text: &str) -> String {
 /// `text` as one word for a shell, in quotes if needed.
 #[must_use]
 pub fn shell_word(text: &str) -> Cow<'_, str> {
-    // Only a text with a zero byte is refused, and no argument has one.
+    // `shlex` refuses only a text with a zero byte, and no argument has such a byte.
     shlex::try_quote(text).unwrap_or(Cow::Borrowed(text))
 }
 

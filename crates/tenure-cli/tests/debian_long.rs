@@ -1,5 +1,5 @@
-//! The Debian package and its units, built and installed under a real systemd, in namespaces of its
-//! own and on a file system of which nothing is kept. Needs root, and systemd 252 or newer.
+//! Builds the Debian package with its units, and installs it under a real systemd, in namespaces of
+//! its own. Nothing on the file system of the test is kept. Needs root, and systemd 252 or newer.
 #![expect(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]
 
 #[path = "debian/fresh_root.rs"]
@@ -61,7 +61,7 @@ const FILES: &str = "\
 -rw-r--r-- 0/0 ./usr/share/zsh/vendor-completions/_tenure
 ";
 
-/// Settings of an administrator, made from those of the package.
+/// Settings of an administrator, made from the settings of the package.
 const SETTINGS: &str = r#"
     cat >/etc/tenure/node.toml <<'END'
 name = "n"
@@ -110,7 +110,7 @@ impl Machine {
         self.systemd.run(&format!("exec 2>&1\n{script}"))
     }
 
-    /// Output of a script there, which has to succeed.
+    /// Output of a script on the machine; the script must succeed.
     fn does(&self, script: &str) -> String {
         let (told, done) = self.run(script);
         assert!(done, "{script}\n{told}");
@@ -129,8 +129,8 @@ fn told(command: &mut Command) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// The packages `tenure` and `tenure-full`, by the command that everybody builds them with, or from
-/// the folder in `TESTS_DIST`.
+/// The packages `tenure` and `tenure-full`, built by the usual command, or taken from the folder in
+/// `TESTS_DIST`.
 fn build() -> [PathBuf; 2] {
     let folder = env::var_os("TESTS_DIST").map_or_else(dist, PathBuf::from);
     ["tenure_", "tenure-full_"].map(|name| {
@@ -146,7 +146,7 @@ fn build() -> [PathBuf; 2] {
 fn dist() -> PathBuf {
     let mut command = Command::new(env::var_os("CARGO").unwrap());
     command.args(["xtask", "dist"]).current_dir(env!("CARGO_MANIFEST_DIR"));
-    // Cargo's variables about this package would have build scripts run anew.
+    // Cargo's variables about this package would make Cargo run build scripts again.
     let names = env::vars_os().filter_map(|(name, _)| name.into_string().ok());
     let ours =
         |name: &String| ["CARGO_PKG_", "CARGO_MANIFEST_"].iter().any(|at| name.starts_with(at));
@@ -158,7 +158,7 @@ fn dist() -> PathBuf {
     Path::new(sums).parent().unwrap().to_owned()
 }
 
-/// The next version of `package`, with other settings to begin with and other units.
+/// The next version of `package`, with another settings file and other units.
 fn next_version(package: &Path, next: &Path) {
     let script = r#"
         set -e
@@ -200,7 +200,7 @@ fn has_what_it_should(package: &Path, name: &str, libraries: &[&str]) {
     }
 }
 
-/// Installed, and nothing runs or is to run.
+/// Checks a fresh installation: no process runs, and no unit is enabled.
 fn installs(machine: &Machine) {
     machine.does("dpkg -i /var/cache/tenure/one.deb");
     let conffiles =
@@ -218,7 +218,7 @@ fn installs(machine: &Machine) {
          tenure completions zsh | cmp - /usr/share/zsh/vendor-completions/_tenure
          tenure completions fish | cmp - /usr/share/fish/vendor_completions.d/tenure.fish",
     );
-    // Messages name pages by these paths, and pages each other.
+    // Messages name pages by these paths, and pages have links to each other.
     let dead = machine.does(
         "cd /usr/share/doc/tenure/docs && test -f howto/lost-quorum.md
          for page in *.md */*.md; do
@@ -247,7 +247,7 @@ fn installs(machine: &Machine) {
     assert!(machine.does(script).contains("10.0.0.2:7101"), "all comments are settings");
 }
 
-/// A running process goes on as it is, and can still use its own program.
+/// During an upgrade a running process goes on, and can still start its own old program.
 fn upgrades(machine: &Machine) {
     let (told, done) = machine.run(SETTINGS);
     assert!(done, "{told}");
@@ -277,7 +277,7 @@ fn upgrades(machine: &Machine) {
         (running && now.trim() != cmd).then_some(())
     });
     assert_eq!(state("MainPID"), before);
-    // As restart-upgrade.md says.
+    // The page restart-upgrade.md advises these commands.
     machine.does(
         "systemctl restart tenure-node
          tenure node wait-safe --config /etc/tenure/node.toml --wait 1m",
@@ -306,8 +306,8 @@ fn restarts(machine: &Machine) {
     machine.has(runner, "StatusText", "leads billing, fence");
 }
 
-/// The other package takes the place of this one, without a stop, and keeps its settings when the
-/// remains of the first are purged.
+/// The other package replaces this package without a stop of any process. A purge of the replaced
+/// package keeps the settings.
 fn swaps(machine: &Machine) {
     let state = |property| UNITS.map(|unit| machine.shows(unit, property));
     let before = state("MainPID");

@@ -3,9 +3,10 @@
 //!
 //! The test cuts etcd's leader off from the other members until it is deposed. When the old leader
 //! is connected again, it makes its successor revoke the leases that have ended by the old leader's
-//! clock. A crowd of unrenewed leases keeps ours from being among the first 16 of their lot. When
-//! the revocations come, the leading runners stand still, as paused machines do: a leader that
-//! loses its key then has a successor while its CMD works on.
+//! clock. etcd revokes ended leases in lots. A crowd of unrenewed leases makes it unlikely that our
+//! leases are among the first 16 of a lot. When the revocations come, the leading runners stand
+//! still, as paused machines do: a leader that loses its key then has a successor while its CMD
+//! works on.
 //!
 //! Needs root, `ip` (iproute2) and `iptables`; a minute for each trial. `cargo xtask soak` runs it;
 //! `TENURE_TRIALS` sets the number of trials.
@@ -33,7 +34,8 @@ use tenure_testkit::processes::{
 };
 
 const TENURE: &str = env!("CARGO_BIN_EXE_tenure");
-/// The number of trials that must meet their moment, unless the variable says otherwise.
+/// The number of trials in which a late revocation must threaten a lease of ours, unless the
+/// variable gives another number.
 const TRIALS: usize = 10;
 const TRIALS_VARIABLE: &str = "TENURE_TRIALS";
 const ELECTIONS: usize = 28;
@@ -41,11 +43,11 @@ const LEASE: Duration = Duration::from_secs(10);
 const GRACE: Duration = Duration::from_secs(1);
 /// The election timeout of etcd.
 const ELECTION_TIMEOUT: Duration = Duration::from_secs(5);
-/// Time for which etcd's leader is cut off: longer than it believes that it leads.
+/// Time for which etcd's leader is cut off: longer than the leader still believes that it leads.
 const CUT: Duration = Duration::from_secs(11);
-/// Time at which the leading runners are stopped. The first 16 revocations of a lot time out
-/// `ReqTimeout` = 15 s after their leases have ended; these end at most a lease after the cut. Then
-/// the other revocations go.
+/// Time after the cut at which the leading runners are stopped. Leases end at most `LEASE` after
+/// the cut. The first 16 revocations of a lot time out `ReqTimeout` = 15 s later, and etcd then
+/// sends the other revocations.
 const STOP: Duration = Duration::from_millis(22_300);
 /// Time for which the runners stand still: all their leases are over by then.
 const STOPPED: Duration = Duration::from_secs(14);
@@ -130,7 +132,8 @@ impl Lab {
         lab
     }
 
-    /// The endpoints; the first is etcd's leader, and cut off.
+    /// The endpoints of the runners: all but the first, whose member is etcd's leader and is cut
+    /// off.
     fn endpoints(&self) -> String {
         self.etcd.endpoints()[1..].join(",")
     }
@@ -182,7 +185,7 @@ impl Lab {
         })
     }
 
-    /// Makes etcd's first member its leader, and returns the time of that.
+    /// Makes etcd's first member its leader, and returns the time at which the test saw this.
     fn lead(&self) -> Time {
         let leads = |member: &Member| member.status().is_ok_and(|status| status.leads());
         let to = |member: usize| {
@@ -235,8 +238,8 @@ impl Lab {
         TrialFindings { late, stayed, overlapping: self.overlapping() }
     }
 
-    /// The number of elections with two CMDs at once. Prints each violation; later calls read on
-    /// from here.
+    /// The number of elections with two CMDs at once. Prints each violation; a later call reads
+    /// only later lines.
     fn overlapping(&mut self) -> usize {
         let mut overlapping = 0;
         for (n, journal) in self.journals.iter_mut().enumerate() {
@@ -272,7 +275,7 @@ fn is_late(log: &str, lease: u64) -> bool {
     log.lines().any(|line| is_it(line) && line.contains(&name))
 }
 
-/// Plays the crowd: unrenewed leases, as many and as far apart as the constants say.
+/// Grants the crowd of unrenewed leases: `CROWD` leases, evenly over `CROWD_SPAN`.
 fn crowd(mut args: impl Iterator<Item = OsString>) -> ExitCode {
     let endpoint = args.next().unwrap().into_string().unwrap().parse().unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -298,7 +301,7 @@ fn crowd(mut args: impl Iterator<Item = OsString>) -> ExitCode {
                 }
             }
         }
-        // Leases that the cut has met are not awaited.
+        // The cut may have prevented some of the grants; half of them are enough.
         if granted >= CROWD / 2 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
     })
 }

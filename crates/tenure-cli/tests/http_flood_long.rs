@@ -21,7 +21,7 @@ fn number(metrics: &str, line: &str) -> f64 {
     found.unwrap_or_else(|| panic!("{line}: {metrics}"))
 }
 
-/// Renewals, terms and the resident memory of the process, in KiB.
+/// Renewals and terms of the process, and its resident memory in KiB.
 fn figures(web: Web, pid: i32) -> (f64, f64, u64) {
     let metrics = web.get("/metrics").body;
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
@@ -31,7 +31,8 @@ fn figures(web: Web, pid: i32) -> (f64, f64, u64) {
     (of("tenure_renewals_total"), of("tenure_terms_total"), memory)
 }
 
-/// A connection from another address of this machine, which has a share of its own.
+/// A connection from another address of this machine: the server gives each address a share of its
+/// connections.
 fn connect_from(nth: u8, place: SocketAddr) -> io::Result<TcpStream> {
     let flags = SocketFlags::CLOEXEC;
     let socket = socket_with(AddressFamily::INET, SocketType::STREAM, flags, None)?;

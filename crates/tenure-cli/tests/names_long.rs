@@ -1,6 +1,6 @@
 //! Members by DNS names: three hosts that know each other only by name, with keys. Each host is a
-//! network namespace with its own resolver: the first has IPv4 and IPv6, the others have one of
-//! them.
+//! network namespace with its own resolver: the first has IPv4 and IPv6, and each other host has
+//! one of them.
 //!
 //! Needs root, `ip` (iproute2), `iptables` and `mount`; `cargo xtask soak` runs it.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests, though without #[test]")]

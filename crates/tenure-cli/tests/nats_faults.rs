@@ -1,4 +1,4 @@
-//! Leaders on NATS overlap only where they cannot reach each other, and a moment longer: real
+//! Leaders on NATS overlap only while they cannot reach each other, and a moment longer: real
 //! processes of the command `tenure`, real servers, real faults ([`tenure_testkit::processes`]).
 //!
 //! Three runners contend, each at first with its own server, under each kind of fault once.

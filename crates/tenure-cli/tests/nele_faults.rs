@@ -1,11 +1,11 @@
-//! On Kafka two CMDs never run at once in at-most-one, and in at-least-one the next one runs in
+//! On Kafka two CMDs never run at once in at-most-one, and in at-least-one the next CMD runs in
 //! time: real processes of the command `tenure`, real brokers, real faults
 //! ([`tenure_testkit::processes`]).
 //!
 //! Three runners contend, each with its own way to the brokers, under each kind of fault once in
-//! at-most-one. `TESTS_LONG` plays 200 rounds with a drawn seed, also in at-least-one, whose
-//! promise is a span, and on three brokers with the newer group protocol; `TESTS_SEED` repeats
-//! them.
+//! at-most-one. `TESTS_LONG` plays 200 rounds with a drawn seed; it also plays at-least-one, whose
+//! promise is the longest span without a CMD, and three brokers with the newer group protocol.
+//! `TESTS_SEED` repeats these rounds.
 #![allow(clippy::unwrap_used, reason = "tests, though without #[test]")]
 
 use std::process::ExitCode;

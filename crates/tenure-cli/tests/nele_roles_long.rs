@@ -1,6 +1,6 @@
 //! Sixteen roles over 1, 2, 5 and 20 processes of `tenure run` and back, on one real broker: every
-//! role has a leader, each process leads about as many, and in at-most-one two CMDs never run at
-//! once.
+//! role has a leader, each process leads about as many roles as every other, and in at-most-one two
+//! CMDs never run at once.
 //!
 //! `cargo xtask soak` runs it.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test, though without #[test]")]
@@ -84,8 +84,8 @@ fn start(machine: &Machine, id: &str) -> RunningCommand {
     machine.start(id, &[&own[..], &mode, &cmd].concat())
 }
 
-/// Whether each role has a leader among `ids`, and each of these leads about as many. Also judges
-/// that no journal shows two leaders at once.
+/// Whether each role has a leader among `ids`, and each of these leads about as many roles as every
+/// other. Also asserts that no journal shows two leaders at once.
 fn is_spread(journals: &mut [Journal], ids: &[&str]) -> bool {
     let even = ROLES / ids.len();
     let since = clock::now().before(LATELY);

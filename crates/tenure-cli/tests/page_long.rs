@@ -1,4 +1,4 @@
-//! The page of `tenure run --http` in Chromium, while leaders are killed before its eyes.
+//! The page of `tenure run --http` in Chromium, while the test kills leaders.
 //!
 //! `cargo xtask soak` runs it: a browser takes 300 MB.
 #![expect(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]
@@ -97,7 +97,8 @@ fn page_follows_leaders_to_their_ends() {
     browser.until("a screen reader hears of the next leader", &said);
     assert!(browser.complaints.is_empty(), "{:?}", browser.complaints);
 
-    // A page that has lost its process knows a lease, and then nothing.
+    // A page that has lost its process shows the leader until the end of the lease, and no leader
+    // afterwards.
     stage.cluster.kill(NAMES[watching]);
     browser.until("the page says that it is cut off", LOST);
     follows_the_end(&mut browser, NAMES[second]);
@@ -143,8 +144,8 @@ fn opens_by_keyboard(browser: &mut Browser, leader: &str) {
     browser.until("the detail is open again", opened);
 }
 
-/// Looks at each state that the page shows until the leader is gone: the rest of its lease is above
-/// zero as long as it is there.
+/// Looks at each state that the page shows until the leader is gone: as long as the page names the
+/// leader, the rest of the lease is above zero.
 fn follows_the_end(browser: &mut Browser, leader: &str) {
     let look = format!("[{STATE}, {LEADER}, {SHARE}]");
     eventually("the leader is gone from the page", || {

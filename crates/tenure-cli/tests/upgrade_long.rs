@@ -15,7 +15,7 @@ use std::time::Duration;
 use fleet::{Fleet, LEASE, NODES};
 use serde_json::Value;
 
-/// The commit of the older version, which has the same wire.
+/// The commit of the older version, which has the same wire format.
 const BEFORE: &str = "07605fb";
 
 fn until(what: &str, mut is_so: impl FnMut() -> bool) {
@@ -89,7 +89,7 @@ fn old_cluster_is_upgraded_and_sealed() {
     fleet.start_runner_unsealed("old");
     let first = leads(&fleet).expect("a leader");
 
-    // The upgraded nodes have the wire of the old version.
+    // The upgraded nodes have the wire format of the old version.
     for node in NODES {
         fleet.machine.tenure.clone_from(&now);
         fleet.restart_node(node, &[]);
@@ -110,7 +110,7 @@ fn old_cluster_is_upgraded_and_sealed() {
     fleet.start_waiting("new", &[]);
     hand_over(&mut fleet, "old", "new", leads);
 
-    // Datagrams to key holders are sealed, and unsealed ones accepted.
+    // Nodes seal datagrams to key holders, and accept unsealed datagrams.
     let key = fleet.key("prod.key");
     let billing = fleet.issue(&key, "billing.key");
     let second = leads(&fleet).unwrap();

@@ -53,7 +53,7 @@ impl Default for Durations {
     }
 }
 
-/// The progress of the candidate. The program reports the begin of each campaign and each victory;
+/// The progress of the candidate. The program reports the start of each campaign and each victory;
 /// the handle of a leadership reports its end.
 #[derive(Clone, Default)]
 pub(crate) struct Progress {

@@ -45,7 +45,8 @@ impl<T: Clone> Inquiry<T> {
         }
     }
 
-    /// Starts the task for an answer above this age, and waits a while for the next one.
+    /// If the last answer is older than `age`, starts the task, and waits for its answer for at
+    /// most `wait`.
     pub(crate) async fn refresh(
         &self,
         age: Duration,

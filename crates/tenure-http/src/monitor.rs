@@ -123,7 +123,7 @@ pub(crate) struct Shared {
     pub(crate) answers: SharedAnswers,
     sources: Sources,
     health: tokio::sync::Mutex<Option<(Time, Health)>>,
-    /// Questions for a list, with the members and their quorum.
+    /// The last list: its members and their quorum, and the task that asks for the list.
     lists: Inquiry<(Vec<MemberState>, Option<bool>)>,
     elections: Mutex<BTreeMap<ElectionName, Arc<Watched>>>,
 }

@@ -20,7 +20,7 @@ impl<T: AsRef<str>> Ring<T> {
         &self.entries
     }
 
-    /// Adds an entry. A text that is too long alone leaves none.
+    /// Adds an entry. An entry whose text alone is too long empties the ring, and is not kept.
     pub(crate) fn push(&mut self, entry: T) {
         self.bytes += entry.as_ref().len();
         self.entries.push_back(entry);
@@ -30,7 +30,7 @@ impl<T: AsRef<str>> Ring<T> {
         }
     }
 
-    /// Removes the last entry if it is such a one.
+    /// Removes the last entry if `is` accepts that entry.
     pub(crate) fn pop_if(&mut self, is: impl FnOnce(&T) -> bool) {
         if let Some(gone) = self.entries.pop_back_if(|last| is(last)) {
             self.bytes -= gone.as_ref().len();

@@ -20,7 +20,7 @@ const HELD_MAX: usize = 8;
 /// The bytes of an answer that a connection takes at a time.
 const PART: usize = 16 * 1_024;
 
-/// The bytes of an answer; none once callers hold too many later ones.
+/// The bytes of an answer; empty once callers hold too many later answers.
 type Shared = Mutex<Vec<u8>>;
 
 /// Answers that callers share.
@@ -29,7 +29,7 @@ pub(crate) struct SharedAnswers {
     /// A page of the list, by the name that it follows and its limit.
     pub(crate) list: SharedAnswer<(Option<ElectionName>, usize)>,
     pub(crate) metrics: SharedAnswer<()>,
-    /// Answers that somebody may hold, the oldest first.
+    /// Answers that callers may still hold, the oldest first.
     held: Mutex<VecDeque<Weak<Shared>>>,
 }
 
@@ -51,7 +51,8 @@ pub(crate) struct Made {
 }
 
 impl SharedAnswers {
-    /// Answers `asked` with the shared bytes. Unless they hold, `make` makes them anew.
+    /// Answers `asked` with the shared bytes. If these bytes are out of date, `make` makes new
+    /// bytes.
     pub(crate) async fn answer<K: PartialEq>(
         &self,
         shared: &SharedAnswer<K>,
@@ -87,7 +88,7 @@ impl SharedAnswers {
         body
     }
 
-    /// Holds a new answer. The readers of the oldest of too many are cut off.
+    /// Records a new answer. If callers hold too many answers, cuts off the readers of the oldest.
     fn hold(&self, answer: &Arc<Shared>) {
         let mut held = lock(&self.held);
         held.retain(|answer| answer.strong_count() > 0);
@@ -103,12 +104,12 @@ impl SharedAnswers {
 /// A body that hands out a copy of its next part only when the connection has room.
 struct InParts {
     answer: Arc<Shared>,
-    /// The bytes before, and the bytes of the whole.
+    /// The number of bytes that were already taken, and the number of all bytes.
     taken: usize,
     whole: usize,
 }
 
-/// The answer is gone, because callers hold too many later ones.
+/// The answer is gone, because callers hold too many later answers.
 #[derive(Debug, thiserror::Error)]
 #[error("the answer was read too slowly, and others wait")]
 struct Gone;
@@ -175,7 +176,8 @@ mod tests {
         assert_eq!(get(2, "d", later).await, "d", "the answer holds no more");
     }
 
-    /// Clients that read nothing share an answer, or hold few. All others get theirs at once.
+    /// Clients that read nothing share an answer, or hold few answers. All other clients get their
+    /// answers at once.
     #[tokio::test]
     async fn slow_readers_hold_few_answers() {
         let all = SharedAnswers::default();

@@ -155,7 +155,7 @@ impl Watched {
     }
 
     /// The leadership of this process, if its handle says that it lasts, and `view` names no leader
-    /// or an earlier one: others learn of a victory later than the winner. Where leaders may
+    /// or an earlier one: other nodes learn of a victory later than the winner. Where leaders may
     /// overlap, a leader that `view` names may be right as well, and stays.
     fn own(&self, view: &View) -> Option<Fact> {
         let at = clock::now();
@@ -166,7 +166,7 @@ impl Watched {
         (!is_named && leader.is_current()).then_some(own)
     }
 
-    /// The state by the answers of the participants.
+    /// The known state if it is recent or unknown, and else the answer of the participants.
     async fn ask(&self, fresh: Duration) -> Fact {
         let now = clock::now();
         let known = self.known(now);

@@ -95,8 +95,8 @@ const WRONG: &str = "innerHTML outerHTML insertAdjacentHTML document.write creat
                      setHTML DOMParser eval( Function( javascript: http: https: url( @import \
                      style= onclick= onload= onerror= setAttribute(\"on";
 
-/// Names and values come from outside, and are text on the page. The policy of its answers forbids
-/// a browser the rest.
+/// Names and values come from outside, so the page shows them only as text. The policy in the
+/// answers makes a browser refuse all else.
 #[test]
 fn page_writes_text_alone() {
     for (name, text) in PAGE {

@@ -82,7 +82,7 @@ impl Http {
     }
 }
 
-/// The token in a file that its user and its group alone can read.
+/// Reads the token from a file that only its owner and its group may read.
 fn token(file: &Path) -> Result<String, Failure> {
     let refuse = |what: String, fix: &str| {
         let what = format!("the token file {} {what}", file.display());

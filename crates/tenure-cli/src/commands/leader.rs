@@ -81,8 +81,9 @@ pub(super) async fn run(settings: AskSettings, context: Context) -> Result<Exit,
     }
 }
 
-/// The answer, with the `age` of the question if nobody leads. The view of a leader has its own
-/// age, and an answer without a known leader has no age.
+/// The answer. If the election is vacant, or its leader has resigned, the answer ends with `age`,
+/// the age of the question. The view of a leader has an age of its own, and an unknown leader has
+/// none.
 fn told(
     election: &ElectionName,
     view: &View,

@@ -70,7 +70,7 @@ const fn row(words: &'static str, read: fn(&mut Layers<'_>) -> Result<Work, Fail
     Command { words, read }
 }
 
-/// All commands but `completions`, `explain` and `man`, which only have texts.
+/// All commands but `completions`, `explain` and `man`, which only print texts.
 static ALL: [Command; 31] = [
     row("run", |layers| work(RunSettings::read(layers)?, run::run, stay)),
     row("node", |layers| {
@@ -154,7 +154,7 @@ fn change_roles(layers: &mut Layers<'_>, command: RoleCommand) -> Result<Work, F
     work(RolesSettings::read(layers, command)?, roles::run, block_on)
 }
 
-/// The work of a command whose future `carry_out` runs.
+/// The work of an asynchronous command; `carry_out` runs its future.
 fn work<S: 'static, F: 'static>(
     settings: S,
     command: fn(S, Context) -> F,
@@ -211,7 +211,7 @@ fn block_on(command: impl Future<Output = Result<Exit, Failure>>) -> Result<Exit
         Failure::new(Exit::System, what, "check the limits of this process (ulimit -a)")
     })?;
     let ended = runtime.block_on(command);
-    // End without a wait for a look-up of a name that has no answer.
+    // Do not wait for a name server that does not answer.
     runtime.shutdown_background();
     ended
 }

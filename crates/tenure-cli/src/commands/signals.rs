@@ -12,7 +12,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// The pause before the next search for orphans, if a guard was being spawned during this search.
+/// The pause between two searches for orphans, if a guard was being spawned during the first.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// The longest pause between searches for orphans: an orphan may appear without a signal.

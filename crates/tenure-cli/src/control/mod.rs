@@ -76,7 +76,7 @@ pub enum Answer {
     },
 }
 
-/// The begin of the refusal of a request that the process does not know.
+/// The first words of the refusal of a request that the process does not know.
 pub(crate) const UNKNOWN_REQUEST: &str = "not a request: ";
 
 impl Answer {
@@ -90,7 +90,7 @@ impl Answer {
     }
 }
 
-/// The variable with the directory of a user's sockets.
+/// The variable with a user's runtime directory, in which the directory of the sockets is.
 pub(crate) const RUNTIME_DIRECTORY: &str = "XDG_RUNTIME_DIR";
 
 /// The directory of this user's sockets: `$XDG_RUNTIME_DIR/tenure`, else `/tmp/tenure-UID`. Created

@@ -20,13 +20,13 @@ const LINE_MAX: u64 = 4_096;
 const PATIENCE: Duration = Duration::from_secs(5);
 /// The number of clients that are served at once; further clients wait.
 const AT_ONCE: u32 = 8;
-/// The time for the last answers.
+/// The longest time to write the last answers when the socket closes.
 const FAREWELL: Duration = Duration::from_millis(500);
 
 /// The interval of checks that the socket is still in its place.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// A request, with the way for its answer.
+/// A request, and the channel for its answer.
 #[derive(Debug)]
 pub struct Call {
     pub request: Request,
@@ -48,8 +48,8 @@ pub struct Server {
 }
 
 impl Server {
-    /// Listens at `path`. Creates a missing directory, which must be safe from changes by others,
-    /// and replaces a socket without a listener.
+    /// Listens at `path`. Creates a missing directory, which must be safe from changes by other
+    /// users, and replaces a socket without a listener.
     pub async fn bind(path: &Path) -> Result<Self, Failure> {
         let (place, listener) = SocketFile::take(path).await?;
         let (sender, requests) = mpsc::channel(AT_ONCE as usize);

@@ -33,7 +33,7 @@ const ATTEMPTS: u32 = 100;
 const SWEPT: Duration = Duration::from_millis(10);
 const SWEPT_MAX: u32 = 10;
 
-/// More than the longest content of an until file.
+/// More bytes than any file with a deadline has.
 const UNTIL_MAX: u64 = 32;
 
 /// The files of a socket that this process has locked. Dropping this unlocks and removes them.
@@ -47,7 +47,7 @@ pub(super) struct SocketFile {
 
 impl SocketFile {
     /// Takes the place at `path`, and listens there with mode 0600. Creates a missing directory,
-    /// which must be safe from others, and replaces a socket without a listener.
+    /// which must be safe from other users, and replaces a socket without a listener.
     pub(super) async fn take(path: &Path) -> Result<(Self, UnixListener), Failure> {
         let lock = lock(path).await?;
         sweep(path).await;
@@ -70,7 +70,7 @@ impl SocketFile {
     }
 
     /// Makes missing files again, by the rules of [`take`](Self::take), and returns a new listener
-    /// if there is one. Files that were made stay if the rest fails.
+    /// if there is one. If a later step fails, the files that were already made stay.
     pub(super) async fn mend(&mut self) -> Result<Option<UnixListener>, Failure> {
         if !self.has_lock() {
             self.lock = lock(&self.path).await?;
@@ -100,7 +100,7 @@ async fn lock(path: &Path) -> Result<File, Failure> {
 }
 
 /// Removes the files that killed processes left beside a socket at `path` in the default directory.
-/// Other directories may hold files of others.
+/// Other directories may hold files of other programs.
 async fn sweep(path: &Path) {
     let default = super::directory(std::env::var_os(RUNTIME_DIRECTORY).as_deref());
     if directory_of(path) == default {
@@ -145,8 +145,8 @@ fn is_ours(name: &str) -> bool {
     parts.is_some_and(|(hash, _)| hash.len() == 16 && hash.bytes().all(is_hex))
 }
 
-/// Whether `file` is the until file of the runner with the socket `name`, or a temporary form of
-/// that file.
+/// Whether `file` is the file with the deadline of the runner with the socket `name`, or a
+/// temporary form of that file.
 fn is_until(file: &str, name: &str) -> bool {
     let rest = file.strip_prefix(name).and_then(|rest| rest.strip_prefix(".until"));
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -157,8 +157,8 @@ fn is_until(file: &str, name: &str) -> bool {
     rest.is_some_and(|rest| matches!(rest, "" | ".try") || is_new(rest) == Some(true))
 }
 
-/// Reads the deadline in this file, if the deadline is in the future. After its runner was killed,
-/// CMD reads the file until its grace is over.
+/// Reads the deadline in this file, if the deadline is in the future. CMD of a killed runner may
+/// read the file until the grace of CMD is over.
 pub(crate) fn deadline(until: &Path) -> Option<Time> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let file = rustix::fs::open(until, flags, Mode::empty()).ok()?;
@@ -370,9 +370,9 @@ fn foreign(about: &fs::Metadata) -> Option<String> {
 }
 
 /// Binds in a directory that no other user can enter, and renames the socket once its mode is
-/// right. The path through `/proc` keeps that directory's name out of the socket's path. The
-/// directory's name depends only on the place, so that the next start finds leftovers of a crash.
-/// In a directory of another user the bind fails.
+/// right. The path through `/proc` is short, however long that directory's name is. The directory's
+/// name depends only on the place, so that the next start finds leftovers of a crash. In a
+/// directory of another user the bind fails.
 fn bind(path: &Path) -> io::Result<(UnixListener, FileId)> {
     let private = private(path);
     clear(&private);
@@ -541,7 +541,7 @@ mod tests {
         let lives = [format!("{RUN}a.sock"), format!("{NODE}a.sock")];
         let _one = SocketFile::take(&at(&lives[0])).await.unwrap();
         let _two = SocketFile::take(&at(&lives[1])).await.unwrap();
-        // A name that begins like the until file of the dead socket below.
+        // A name that begins like the file with the deadline of the dead process below.
         let alike = format!("{RUN}b.sock.until.7-0.sock");
         let _three = SocketFile::take(&at(&alike)).await.unwrap();
         for name in ["other", lives[0].as_str(), alike.as_str()] {
@@ -587,7 +587,7 @@ mod tests {
         assert_eq!(names(folder.path()), Vec::<String>::new());
     }
 
-    /// In a directory like `/tmp` others can add files, but not remove ours.
+    /// In a directory like `/tmp` other users can add files, but not remove ours.
     #[tokio::test]
     async fn files_of_others_are_refused() {
         let folder = tempfile::tempdir().unwrap();

@@ -45,8 +45,8 @@ pub struct Invocation<W> {
 }
 
 /// Reads the arguments, the variables and the file. The first argument is the program's name.
-/// `command` finds the reader of a command's settings by its words. `warn` gets each warning, one
-/// line at a time, also when the reading fails.
+/// `command` finds the reader of the settings by the words of the command. `warn` gets each
+/// warning, one line at a time, also when the reading fails.
 pub fn read<W>(
     registry: Registry,
     arguments: &[OsString],

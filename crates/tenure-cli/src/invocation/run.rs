@@ -24,7 +24,7 @@ pub struct RunSettings {
     pub election: ElectionName,
     pub id: NodeName,
     pub value: Value,
-    /// Priority among waiting candidates, the highest first; `None` if candidates have none.
+    /// Priority among waiting candidates, the highest first; `None` if candidates have no priority.
     pub priority: Option<u8>,
     pub once: bool,
     /// The longest wait to be elected.
@@ -33,7 +33,7 @@ pub struct RunSettings {
     pub hold: Option<Duration>,
     /// The elections in which the process campaigns: one, unless there are roles.
     pub roles: Vec<RunRole>,
-    /// The parts that all roles of the process share, for further roles.
+    /// The parts that all roles of the process share; a role that is added later gets them, too.
     pub place: Place,
     pub http: Option<HttpSettings>,
 }

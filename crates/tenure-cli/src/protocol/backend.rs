@@ -22,18 +22,19 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::settings::Origins;
 
-/// The longest wait until others know that this process has given up.
+/// The longest wait until other nodes know that this process has given up.
 pub(super) const OTHERS_KNOW: Duration = Duration::from_secs(10);
 
 /// The checked settings of a protocol, for commands that elect or ask.
 pub trait Backend: Debug {
-    /// Span before the end of the lease in which the leader's work is asked to stop.
+    /// Span between SIGTERM for CMD and the end of the lease.
     fn grace(&self) -> Duration;
 
-    /// Span before the end of the lease in which the leader's work is killed.
+    /// Span between SIGKILL for CMD and the end of the lease.
     fn kill_margin(&self) -> Duration;
 
-    /// The longest time that a process needs to end: CMD ends, and others know.
+    /// The longest time that a process needs to end: CMD ends, and other nodes learn of the
+    /// release.
     fn ends_within(&self) -> Duration {
         self.grace() + self.kill_margin() + OTHERS_KNOW
     }
@@ -63,7 +64,7 @@ pub trait Backend: Debug {
         None
     }
 
-    /// The address at which these settings listen, if others must know it.
+    /// The address at which these settings listen, if other nodes must know it.
     fn binds(&self) -> Option<(SocketAddr, Transport)> {
         None
     }
@@ -171,8 +172,8 @@ pub trait Participant {
     /// Whether the driver still runs. A working driver answers soon.
     fn alive(&self) -> Later<'_, bool>;
 
-    /// Resolves, with a remedy, when the participant can answer no more questions. Meanwhile warns
-    /// of passing troubles.
+    /// Resolves, with a remedy, when the participant can answer no more questions. Until then the
+    /// future warns of passing troubles.
     fn permanent_failure(&self) -> Later<'static, Failure>;
 
     /// The reason for the unknown leader of `election`, if the reason is known.
@@ -191,7 +192,7 @@ pub trait Participant {
         Box::pin(std::future::pending())
     }
 
-    /// The rank that decides whether the candidate leads before others.
+    /// The rank that decides whether the candidate leads before other candidates.
     fn rank(&self) -> Later<'static, Option<Rank>> {
         Box::pin(async { None })
     }
@@ -211,7 +212,8 @@ pub trait Participant {
         None
     }
 
-    /// Where this process asks the silent participants of `waiting`, for the end of a line.
+    /// The addresses at which this process asks the silent peers that `waiting` names, as the end
+    /// of a line.
     fn asked_at(&self, _: &Waiting) -> String {
         String::new()
     }
@@ -261,8 +263,8 @@ pub trait Participant {
         Ok(None)
     }
 
-    /// The clocks of others compared with this process's clock, for the status of a runner; `None`
-    /// if the protocol compares no clocks.
+    /// The clocks of other nodes compared with this process's clock, for the status of a runner;
+    /// `None` if the protocol compares no clocks.
     fn clocks(&self) -> Later<'static, Option<Value>> {
         at_once(None)
     }

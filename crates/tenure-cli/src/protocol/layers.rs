@@ -235,8 +235,9 @@ impl<'a> Layers<'a> {
             .origin(looked.join(", "))
     }
 
-    /// The protocol that the user probably meant. `spec` is the missing setting; if it has the
-    /// addresses for the chosen protocol, this is the first other protocol whose addresses are set.
+    /// The protocol that the user probably meant, if the setting `spec` is missing. If `spec` has
+    /// the addresses for the chosen protocol, this is the first other protocol whose addresses are
+    /// set.
     fn forgotten(&self, spec: &Spec) -> Option<&'static str> {
         if self.protocol?.whereabouts.name != spec.name {
             return None;

@@ -11,8 +11,8 @@ use crate::failure::Failure;
 pub enum MemberChange {
     Add(NewMember),
     Remove(NodeName),
-    /// Another memory for a member: the memory of the running node with this name and an empty
-    /// directory. Without addresses the member keeps its present addresses.
+    /// Gives a member another memory: the memory of the running node that has this name and an
+    /// empty directory. Without addresses the member keeps its present addresses.
     Replace(NewMember),
     /// Ends the running change.
     Cancel,
@@ -22,7 +22,7 @@ pub enum MemberChange {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NewMember {
     pub name: NodeName,
-    /// Addresses at which others find the node; empty if each member tells others its own
+    /// Addresses at which other nodes find the node; empty if each member tells them its own
     /// addresses.
     pub hosts: Vec<HostPort>,
 }
@@ -62,8 +62,8 @@ impl MemberChange {
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Members {
-    /// Members in the order of the list, then others by name, then nodes of the list that are no
-    /// members.
+    /// Members in the order of the list, then other members by name, then nodes of the list that
+    /// are no members.
     pub all: Vec<Member>,
     /// Epoch of the cluster, of protocols with epochs.
     pub epoch: Option<MembersEpoch>,

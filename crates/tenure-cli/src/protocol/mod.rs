@@ -68,8 +68,8 @@ use crate::settings::{Default, Setting, Spec};
 pub static ALL: &[&Protocol] =
     &[&nerio::PROTOCOL, &etcd::PROTOCOL, &allcall::PROTOCOL, &voter::PROTOCOL, &nele::PROTOCOL];
 
-/// A protocol, as the command knows the protocol. Every protocol sets all fields, so that no field
-/// is forgotten.
+/// A protocol, as the command sees it. Every protocol sets all fields, so that no field is
+/// forgotten.
 pub struct Protocol {
     pub name: &'static str,
     /// Another name by which users choose the protocol: the name of its service.
@@ -109,7 +109,7 @@ pub struct Protocol {
     pub own_id: Option<&'static Setting<NodeName>>,
     /// The text of an answer if the leader is unknown.
     pub unknown: &'static str,
-    /// Whether a candidate without `--value` shows its id, because others see no other name.
+    /// Whether a candidate without `--value` shows its id, because observers see no other name.
     pub shows_id: bool,
     /// The arguments of an example of `tenure run` that find the peers.
     pub example: &'static str,
@@ -121,8 +121,8 @@ pub type ReadSettings = fn(&mut Layers<'_>, Purpose<'_>) -> Result<Box<dyn Backe
 /// Whether this build has the code of a protocol.
 #[derive(Clone, Copy)]
 pub enum Support {
-    /// The function that reads the protocol's settings for a purpose; the settings [of
-    /// candidates](Protocol::of_candidates) only for a campaign.
+    /// The function that reads the protocol's settings for a purpose. For a campaign the function
+    /// also reads the settings [of candidates](Protocol::of_candidates).
     Built(ReadSettings),
     Lacks(&'static str),
 }
@@ -168,7 +168,7 @@ impl Protocol {
     ) -> Result<Box<dyn Backend>, Failure> {
         match self.support {
             Support::Built(read) => read(layers, purpose),
-            // The name of the protocol was refused before.
+            // The registry has already refused the name of such a protocol.
             Support::Lacks(feature) => {
                 let what = format!("this tenure was built without {feature}");
                 Err(Failure::new(Exit::Bug, what, "report it"))

@@ -46,7 +46,7 @@ impl Outage {
         Self { since: now, last_warning: now, why: why.to_owned() }
     }
 
-    /// Records another failed attempt, and returns a warning if the last one was long ago.
+    /// Records another failed attempt, and returns a warning if the last warning was long ago.
     pub(super) fn goes_on(&mut self, now: Time, why: &str) -> Option<String> {
         why.clone_into(&mut self.why);
         if now.since(self.last_warning) < AGAIN {

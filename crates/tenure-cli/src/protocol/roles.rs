@@ -18,8 +18,8 @@ pub trait RoleHolder {
     /// participant.
     fn keeps_all(&self) -> Option<Failure>;
 
-    /// Leaves the group, and keeps leading until others have had time to take over; the leaderships
-    /// then end by themselves. `None` if the participant cannot do this.
+    /// Leaves the group, and keeps leading until other processes have had time to take over; the
+    /// leaderships then end by themselves. `None` if the participant cannot do this.
     fn leave_and_lead_on(&self) -> Option<Later<'_, ()>>;
 
     /// Whether another process could lead `election` next.
@@ -30,7 +30,7 @@ pub trait RoleHolder {
     fn others_that_lead(&self, election: &ElectionName, since: Time)
     -> Later<'_, BTreeSet<String>>;
 
-    /// The part of the election that this role is.
+    /// The part of the election with this role.
     fn part(&self, role: u32) -> Part;
 
     /// Checks that this process can stand for this number of roles.
@@ -78,7 +78,7 @@ pub struct Owner {
     pub id: String,
     pub group: String,
     pub host: String,
-    /// Value that the process shows to others.
+    /// Value that the process shows to observers.
     pub value: String,
     pub fence: Option<Fence>,
     /// Time of its latest report, on this process's clock.

@@ -96,8 +96,8 @@ impl Hidden {
     }
 }
 
-/// Refuses an unreadable file of this user's identity, under `--show-settings`, too. Warns if other
-/// users can read or replace the file.
+/// Refuses a file of this client's identity that this user cannot read, even under
+/// `--show-settings`. Warns if other users can read or replace the file.
 pub fn look_at(
     layers: &mut Layers<'_>,
     setting: &str,

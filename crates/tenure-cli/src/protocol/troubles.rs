@@ -31,7 +31,7 @@ pub(super) struct Troubles(watch::Receiver<State>);
 
 #[derive(Clone, Default)]
 struct State {
-    /// The trouble that no wait ends.
+    /// The trouble that does not pass by itself.
     permanent: Option<Failure>,
     /// The reason why the service does not answer.
     silent: Option<Failure>,

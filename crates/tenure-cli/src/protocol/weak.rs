@@ -1,5 +1,5 @@
-//! Weak leaders. In each partition of the network the members name one member to which others may
-//! turn. A weak leader leads no election.
+//! Weak leaders. In each partition of the network the members name one member to which other nodes
+//! may turn. A weak leader leads no election.
 
 use tenure::NodeName;
 
@@ -18,6 +18,6 @@ pub trait WeakObserver {
     /// The next view; at the first call the present view. `None` once the process has ended.
     fn next(&mut self) -> Later<'_, Option<WeakView>>;
 
-    /// Resolves with a failure that no wait ends.
+    /// Resolves with a failure that does not pass by itself.
     fn permanent_failure(&self) -> Later<'static, Failure>;
 }

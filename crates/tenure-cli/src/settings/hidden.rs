@@ -52,7 +52,7 @@ pub struct Hidden {
     pub name: &'static str,
     pub variable: &'static str,
     pub file: &'static Setting<PathBuf>,
-    /// Whether a file that others can read or change is refused.
+    /// Whether a file that other users can read or change is refused.
     pub is_kept_from_others: bool,
 }
 

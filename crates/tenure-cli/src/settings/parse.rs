@@ -127,7 +127,7 @@ pub fn rights(text: &str) -> Result<Rights, Refusal> {
     text.parse().map_err(|error: RightsError| Refusal::new(error.to_string(), fix))
 }
 
-/// The value that a candidate shows to others.
+/// The value that a candidate shows to observers.
 pub fn value(text: &str) -> Result<Value, Refusal> {
     Value::new(text).map_err(|error| refused(&error, Value::MAX_BYTES))
 }

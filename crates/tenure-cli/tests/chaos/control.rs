@@ -1,4 +1,5 @@
-//! The control: with forgetful nodes CMDs do run at once, and the judge sees it.
+//! The control experiment: with forgetful nodes two CMDs do run at once, and the judge detects
+//! this.
 
 use std::time::Duration;
 

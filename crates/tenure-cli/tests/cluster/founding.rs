@@ -6,8 +6,8 @@ use tenure_testkit::processes::{Answer, Cluster, eventually};
 
 use crate::stage::Stage;
 
-/// A machine is down at first. Each order is a process of its own: a child that another thread
-/// forks holds the socket of a silent member for a moment.
+/// The last machine is down at first. Each order of starts is a test, and so a process, of its own:
+/// a child that another thread forks holds the socket of a silent member for a moment.
 mod members_found_in_order {
     use super::found;
 
@@ -42,7 +42,7 @@ mod members_found_in_order {
     }
 }
 
-/// The first two nodes say that they wait for the last one. Then all serve.
+/// The first two nodes say that they wait for the last node. Then all serve.
 fn found([first, second, last]: [&'static str; 3]) {
     let settings = "election = \"billing\"\nlease = \"2s\"\ngrace = \"200ms\"\nlease-max = \"2s\"\n\
          round-trip = \"100ms\"";
@@ -67,7 +67,7 @@ fn found([first, second, last]: [&'static str; 3]) {
     cluster.says("one", "one leads billing, fence ");
 }
 
-/// The directory of c is lost, and a node with an empty one takes its place.
+/// The directory of c is lost, and a node with an empty directory takes the place of c.
 fn lose(stage: &mut Stage) {
     stage.kill("c");
     fs::remove_dir_all(stage.path("state-c")).unwrap();
@@ -95,7 +95,8 @@ fn operator_replaces_lost_founder() {
     stage.renews();
 }
 
-/// A single member remembers. Only a quorum lets members in, so the commands advise a recovery.
+/// Only a single member still has its memory. Only a quorum lets members in, so the commands advise
+/// a recovery.
 #[test]
 fn commands_advise_recovery() {
     let mut stage = Stage::founded("");
@@ -129,7 +130,8 @@ fn members_replace_lost_founder() {
     stage.leads_on();
 }
 
-/// All machines restart: each member finds the document in its directory, and waits for nobody.
+/// All machines restart: each member finds the document in its directory, and waits for no other
+/// member.
 #[test]
 fn founders_start_alone() {
     let mut stage = Stage::founded("");

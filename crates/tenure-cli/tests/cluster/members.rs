@@ -28,7 +28,7 @@ fn leader_leads_on_while_members_change() {
     }
     stage.serve(4, &["c", "d", "e"]);
     stage.renews();
-    // A process learns all members from one.
+    // A process learns all members from a single member.
     let first = stage.first_members();
     eventually("c names the others", || stage.leader(&["--members", &first]));
 }
@@ -84,8 +84,8 @@ fn lost_directory_is_replaced_alone() {
     stage.renews();
 }
 
-/// A member moves: the others look for the member at the address in the command, and its grants
-/// count from there.
+/// A member moves: the other members look for the member at the address in the command, and its
+/// grants from that address count.
 #[test]
 fn replaced_member_may_be_elsewhere() {
     let mut stage = Stage::new(["a", "b", "c", "d", "e"]);

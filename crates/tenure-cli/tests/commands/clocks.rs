@@ -48,8 +48,8 @@ impl Stage {
     }
 }
 
-/// The member and candidate `a` has a slow clock beside all others: it stops, another leads, and an
-/// operator lets it take part again.
+/// The clock of `a`, a member and a candidate, is slower than all other clocks. So `a` stops
+/// leading, another candidate leads, and an operator lets `a` take part again.
 #[test]
 fn slow_leader_stops_and_refuses() {
     let mut stage = Stage::new();
@@ -94,7 +94,7 @@ fn state_of_member(cluster: &Cluster) -> String {
 }
 
 /// A single member with a fast clock: leaders name it, count its leases no more, and lead on with
-/// the others.
+/// the other members.
 #[test]
 fn fast_member_costs_its_vote() {
     let mut stage = Stage::new();
@@ -109,7 +109,7 @@ fn fast_member_costs_its_vote() {
     assert_eq!(stage.apart("one", "b"), None);
     let status = stage.cluster.status("one");
     assert_eq!((&status["leading"], &status["clocks"]["wrong"]), (&true.into(), &false.into()));
-    // Without b the leases of c would be needed.
+    // Without b the leader would need the leases of c.
     stage.cluster.kill("b");
     stage.cluster.says("one", "stopped");
     stage.cluster.says("one", "its leases do not count");

@@ -14,7 +14,7 @@ use tenure::clock;
 
 use tenure_testkit::processes::wait::{self, PATIENCE, eventually, output};
 
-/// A lease that a machine which stands still for some seconds neither loses nor outlasts.
+/// A lease that is longer than any pause of a busy machine, so that no leader loses it by a pause.
 const LEASE: &str = "12s";
 
 /// A folder for one demo's directory, which identifies its processes.

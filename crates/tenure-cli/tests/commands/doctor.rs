@@ -1,4 +1,4 @@
-//! `tenure doctor` on machines that are right, and on wrong ones.
+//! `tenure doctor` on machines with correct settings, and on machines with faults.
 
 use std::fs;
 use std::net::UdpSocket;
@@ -151,7 +151,7 @@ fn wrong_directories_are_named() {
     fs::create_dir(machine.path("open")).unwrap();
     fs::set_permissions(machine.path("open"), fs::Permissions::from_mode(0o777)).unwrap();
     with("open").has("state", "fails", "chmod 700 open");
-    // A directory of root, for others; and one of others, for root.
+    // Root tests a directory of another user, and any other user tests a directory of root.
     if rustix::process::geteuid().is_root() {
         fs::create_dir(machine.path("theirs")).unwrap();
         std::os::unix::fs::chown(machine.path("theirs"), Some(65_534), None).unwrap();

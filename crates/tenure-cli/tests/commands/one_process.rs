@@ -6,7 +6,7 @@ use tenure_testkit::processes::{Answer, Cluster, Machine, wait};
 
 const NAMES: [&str; 3] = ["a", "b", "c"];
 
-/// Three machines in one, each with its process on its first start.
+/// Three processes, as on three machines, each at its first start.
 fn three() -> Cluster {
     let settings = "election = \"billing\"\nlease = \"20s\"\nround-trip = \"100ms\"";
     let mut three = Cluster::new(env!("CARGO_BIN_EXE_tenure"), NAMES, settings);
@@ -54,7 +54,7 @@ fn three_processes_elect_among_themselves() {
     start(&mut three, first, &[]);
     serves(&three, first);
 
-    // A rolling restart: each process stops once the one before is safe.
+    // A rolling restart: the next process stops once `wait-safe` says that this is safe.
     for name in NAMES {
         let (before, fence) = leader(&three, 0);
         three.stop(name);
@@ -87,13 +87,15 @@ fn member_is_a_single_process() {
     let elsewhere = ["--control", "x.sock"];
     refused(&elsewhere, 74, &["is in use by another socket", "tenure node, or tenure run --name"]);
 
-    // A process without a place in the cluster still takes the candidate's name.
+    // A process that is no member, but takes the candidate's name, gets the advice to be that
+    // member.
     let own = ["run", "--id", id];
     let answer = three.ask(&[&own, &elsewhere[..], &["--", "true"]].concat());
     assert!(answer.err.contains("--name and --state, to contend as that member"), "{}", answer.err);
 }
 
-/// Warnings of the start are printed, and the member's socket is beside that of the runner.
+/// The process prints warnings about its start, and the member's socket is beside the socket of the
+/// runner.
 #[test]
 fn member_reports_its_troubles() {
     let mut three = three();

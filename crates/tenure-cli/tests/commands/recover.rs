@@ -11,7 +11,7 @@ const NAMES: [&str; 3] = ["a", "b", "c"];
 /// The runbook for operators.
 const RUNBOOK: &str = include_str!("../../../../docs/howto/lost-quorum.md");
 
-/// Three machines in one, with no running process.
+/// A cluster of three members, as on three machines, with no running process.
 fn three() -> Cluster {
     let settings =
         "election = \"billing\"\nlease = \"10s\"\nlease-max = \"10s\"\ngrace = \"500ms\"";
@@ -147,13 +147,13 @@ fn runbook_recovers_lost_directories() {
     assert_eq!(safe.code, Some(0), "{}", safe.err);
     for name in NAMES {
         let log = three.log(name);
-        // A busy disk may need long for writes; no warning concerns the loss.
+        // Ignore warnings about a busy disk that writes slowly: no warning may concern the loss.
         let mut warnings = log.lines().filter(|line| line.starts_with("warning: "));
         let of_loss = |line: &str| ["memory", "lost", "fence"].iter().any(|of| line.contains(of));
         assert!(!warnings.any(of_loss), "{log}");
     }
 
-    // The member has lost nothing since.
+    // The member has lost nothing since its recovery.
     three.stop("a");
     refused(&three, "a", &["--lost", "a,b", WORD], 74, "started 1 times");
 }
@@ -178,7 +178,7 @@ fn cluster_recovers_without_a_machine() {
     nodes(&mut three, &["a", "b"]);
     candidate(&mut three, "two");
     assert!(works(&three, "two") > before);
-    // If the machine comes back after all, its member reads from the others.
+    // If the machine comes back after all, its member gets its memory from the other members.
     nodes(&mut three, &["c"]);
     serve(&three, &["c"]);
     wait::eventually("all serve", || {

@@ -19,7 +19,8 @@ const WORLD: [&str; 10] = [
     "p50=1ms,p99=30ms",
 ];
 
-/// A simulation that never ends fails here, before the silent limit of a test.
+/// Runs the command under `timeout`: a simulation that never ends then fails with a message, before
+/// the test runner ends the test without a message.
 fn simulate(args: &[&str], dir: &Path) -> Output {
     let mut command = Command::new("timeout");
     command.args(["400", env!("CARGO_BIN_EXE_tenure")]);

@@ -40,7 +40,7 @@ fn members_serve(four: &Cluster, epoch: u64, names: &[&str], more: &[&str]) {
     });
 }
 
-/// Members a and b of epoch 1 are lost, c and d are left.
+/// Members a and b of epoch 1 are lost; c and d are left.
 fn refuses_wrong_words(four: &Cluster) {
     refused(four, "c", &["--lost", "a", WORD], 2, "a quorum of epoch 1 is left, b, c, d");
     refused(four, "c", &["--lost", "a,b"], 2, "with it you confirm");
@@ -136,7 +136,7 @@ fn runbook_recovers_changed_members() {
     refused(&four, "c", &["--lost", "a,b", WORD, "--epoch", "1-7"], 74, "later than");
 }
 
-/// A member that was down during a change is left, and follows another that is recovered.
+/// A member that was down during a change survives, and follows another member that is recovered.
 #[test]
 fn earlier_member_follows_recovered() {
     let settings = "election = \"billing\"\nlease = \"5s\"\nlease-max = \"5s\"\n\

@@ -44,7 +44,8 @@ fn minority_shows_weak_leader() {
     });
 }
 
-/// Members that campaign only as weak leaders elect one of them, and the next when it ends.
+/// Only the weak leader of the members campaigns and leads; after its end, the next weak leader
+/// does.
 #[test]
 fn weak_leaders_run_commands() {
     let settings = "election = \"e\"\nlease = \"4s\"\nring = \"accrual\"\nonly-weak-leader = true";

@@ -5,7 +5,8 @@ use std::process::Command;
 
 use super::told;
 
-/// Makes the smallest Debian in the folder `$1`, as this one is, with systemd for its units.
+/// Installs the smallest Debian in the folder `$1`, of this machine's release, with systemd, which
+/// checks the units.
 const MAKE: &str = r#"
     set -e
     . /etc/os-release
@@ -23,7 +24,7 @@ END
 /// Becomes the script `$2` in the folder `$1`, with a loopback of its own.
 const ENTER: &str = r#"ip link set lo up && exec chroot "$1" sh -c "$2""#;
 
-/// Steps there, each as an administrator does it.
+/// The steps of an administrator in that Debian.
 const TRY: &str = r#"
     set -ex
     mount -t proc proc /proc
@@ -60,7 +61,8 @@ const TRY: &str = r#"
     diff /tmp/before /tmp/after
 "#;
 
-/// Runs all steps. `unshare` ends every process of the root with the last one.
+/// Runs all steps. At the end of the last step the kernel ends all other processes of the PID
+/// namespace.
 pub(crate) fn tries(package: &Path) {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().join("root");

@@ -1,4 +1,4 @@
-//! How a case is written.
+//! The format of a case.
 //!
 //! ```text
 //! ## what is wrong

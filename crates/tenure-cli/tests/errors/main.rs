@@ -1,8 +1,8 @@
 //! Wrong invocations and files, each with the golden text of its error.
 //!
 //! The cases are in `*.txt` beside this file and run against the real binary, each in its own
-//! directory. `case.rs` has their format, `stage.rs` their means. `cargo xtask bless` rewrites the
-//! expected texts; read the difference before you keep it.
+//! directory. `case.rs` has their format, and `stage.rs` carries out their steps. `cargo xtask
+//! bless` rewrites the expected texts; read the difference before you keep it.
 
 #![expect(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]
 
@@ -53,7 +53,7 @@ fn case_survives_writing_and_reading() {
     assert!(Suite::parse("## x\nexit 2\n").is_err());
 }
 
-/// The means of cases with a cluster work: held ports and background processes.
+/// Cases with a cluster need held ports and background processes, and both work.
 #[test]
 fn stage_hides_ports_and_process_ids() {
     let text = "## x\nbusy p\nfree q\ndir d\nfile d/f\n| {pid:s}\nmode d/f 400\n\

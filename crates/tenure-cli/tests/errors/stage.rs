@@ -124,7 +124,7 @@ impl Stage {
         let (out, err) = (self.output(name, "out"), self.output(name, "err"));
         let child = self.processes.get_mut(name).ok_or("no such process")?;
         wait::eventually(&format!("{name} says {text}"), || {
-            // The text may be in the last output.
+            // Read the output only afterwards: a process may print the text just before its end.
             let ended = child.try_wait().unwrap();
             let seen = fs::read_to_string(&out).unwrap() + &fs::read_to_string(&err).unwrap();
             match (seen.contains(text), ended) {

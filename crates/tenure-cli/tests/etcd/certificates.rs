@@ -53,8 +53,8 @@ impl Authority {
 
     /// Signs a certificate for both sides, and returns its file and the file of its key. Members
     /// need both sides, because they are their own clients. A new certificate of the same name
-    /// replaces the old file at once and keeps the key, because members read both files again at
-    /// each handshake.
+    /// keeps the key, and replaces the old file at once: members read both files again at each
+    /// handshake.
     pub(crate) fn sign(&self, name: &str, expired: bool) -> (PathBuf, PathBuf) {
         let mut params = CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap();
         params.extended_key_usages =

@@ -1,4 +1,4 @@
-//! The essential answers on real etcd.
+//! The essential answers over HTTP, on real etcd.
 
 use tenure_services::etcd;
 use tenure_testkit::processes::{Machine, eventually};

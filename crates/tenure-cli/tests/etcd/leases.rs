@@ -26,7 +26,7 @@ fn old_etcd_grants_its_shortest_lease() {
     });
 }
 
-/// Half again as long as etcd's election timeout.
+/// The shortest lease of etcd is 1.5 times as long as its election timeout.
 #[test]
 fn slow_etcd_grants_its_shortest_lease() {
     let config = ClusterConfig::new(Version::Newest, 1)

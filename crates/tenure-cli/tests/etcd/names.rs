@@ -1,4 +1,4 @@
-//! Look-ups of names that last.
+//! Look-ups of names that take long.
 
 use rustix::process::Signal;
 use tenure_testkit::processes::Machine;

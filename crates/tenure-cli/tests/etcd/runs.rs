@@ -19,7 +19,7 @@ echo "work $now $until $TENURE_FENCE"; sleep 0.05; done"#;
 /// A lease that survives a machine which stands still for six seconds.
 const ROBUST: &[&str] = &["--lease", "20s", "--grace", "6s", "--kill-margin", "6s"];
 
-/// A lease that no machine outsleeps.
+/// A lease that outlasts any pause of a machine.
 pub(crate) const LONG: &[&str] = &["--lease", "60s"];
 
 fn keys(cluster: &Cluster) -> String {
@@ -30,7 +30,7 @@ pub(crate) fn no_key_left(cluster: &Cluster) {
     soon("no key is left", || keys(cluster).is_empty().then_some(()));
 }
 
-/// Observers and askers need no lease, and accept any bytes.
+/// Observers and askers need no lease, and accept any bytes as a value.
 #[test]
 fn foreign_leader_is_reported() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();
@@ -131,7 +131,7 @@ fn work_ends_before_somebody_else_leads() {
     ours.line("campaigns for billing", 2);
 }
 
-/// After a restore with a new token etcd may be another one, so every running process ends.
+/// After a restore with a new token etcd may be another cluster, so every running process ends.
 #[test]
 fn foreign_cluster_ends_waiters_and_watchers() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();

@@ -90,7 +90,7 @@ fn expired_certificate_is_reported_and_awaited() {
     soon("nothing is wrong any more", || status()["warning"].is_null().then_some(()));
 }
 
-/// The trouble was reported before, but a lease came between.
+/// The trouble was reported before, but the candidate has got a lease since.
 #[test]
 fn returning_trouble_is_reported_again() {
     let cluster = ClusterConfig::new(Version::Newest, 1).quota(4 << 20).start().unwrap();

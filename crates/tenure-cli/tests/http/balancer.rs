@@ -10,7 +10,7 @@ use tenure_testkit::processes::{Web, addresses, eventually};
 use crate::answers::PATH;
 use crate::runner::Runners;
 
-/// As docs/howto/monitor.md has it, with short pauses.
+/// The configuration in docs/howto/monitor.md, with short pauses.
 fn config(front: &str, servers: &[String]) -> String {
     let servers: String = servers
         .iter()
@@ -25,7 +25,7 @@ fn config(front: &str, servers: &[String]) -> String {
     )
 }
 
-/// The process to which the balancer sends a request, if there is one that leads.
+/// The process to which the balancer sends a request, if a process leads.
 fn behind(front: Web) -> Option<String> {
     let answer = front.try_ask("GET", &format!("{PATH}/leading"), "", "").ok()?;
     let id = (answer.status == 200).then(|| answer.json())?;

@@ -12,7 +12,7 @@ fn cmd_inherits_no_socket() {
     let members = Members::new(["a"]).to_string();
     let (socket, shown) = (machine.path("http.sock"), machine.path("shown"));
     let (http, shown_at) = (socket.display().to_string(), shown.display().to_string());
-    // The shell puts back its own descriptors before it becomes the lister.
+    // `ls` inherits no descriptor that only the shell itself uses.
     let script = format!(
         "ls -l /proc/self/fd >{shown_at}.new; mv {shown_at}.new {shown_at}; \
                           exec sleep 600"
@@ -27,7 +27,7 @@ fn cmd_inherits_no_socket() {
         .filter(|(fd, _)| *fd > 2)
         .collect();
     assert!(!fds.is_empty(), "the lister has its own: {shown}");
-    // Others may come from the process that runs the tests.
+    // Other descriptors may come from the process that runs the tests.
     let folder = machine.path("").display().to_string();
     let is_ours = |to: &str| to.starts_with("socket:") || to.starts_with(&folder);
     let inherited: Vec<_> = fds.iter().filter(|(_, to)| is_ours(to)).collect();

@@ -7,7 +7,7 @@ use tenure_testkit::processes::{Web, eventually};
 use crate::answers::{PATH, TOKEN, has_line, has_resigned, here, leads, promtool_accepts, state};
 use crate::runner::Runners;
 
-/// The only living process that leads now.
+/// The process that leads now, once only one leads.
 fn leader(runners: &Runners) -> usize {
     eventually("one leads", || {
         let all: Vec<_> = (0..3).filter(|nth| leads(runners.webs[*nth], PATH)).collect();

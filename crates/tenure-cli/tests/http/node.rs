@@ -61,7 +61,7 @@ fn node_shows_what_it_grants() {
     assert_eq!(node.ended(), Some(143));
 }
 
-/// A leader resigns after a promise: nobody leads until the promise ends, and that is sure.
+/// A leader resigns after a promise: until the promise ends, the election is certainly vacant.
 fn is_vacant_after_a_promise(machine: &Machine, base: &[&str], webs: [Web; 2]) {
     let words = [&["verify", "--election", "billing"], base].concat();
     let verified = machine.ask(&words);

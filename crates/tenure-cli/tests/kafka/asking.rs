@@ -61,8 +61,8 @@ fn whole_election_is_a_table() {
     }
 }
 
-/// A single role is asked about like any election, and is vacant once it is known to have no
-/// leader.
+/// A question about a single role gets the answer of an election: the role is vacant once the asker
+/// knows that it has no leader.
 #[test]
 fn single_role_has_own_answer() {
     let (_broker, election, host) = shared_broker("alone");

@@ -86,7 +86,7 @@ fn single_role_gets_company() {
     let socket = format!("{}.5", control[1]);
     let status = answer(&host, &["node", "status", control[0], &socket]);
     assert_eq!((&status["role"], &status["leading"]), (&5.into(), &true.into()), "{status}");
-    // The process has two roles now, of which none can be given back alone.
+    // The process has two roles now, and cannot give back one of them alone.
     let alone = host.ask(&[&["resign"][..], &control].concat());
     assert_eq!(alone.code, Some(6), "{}", alone.err);
     let less = [&["roles", "remove", "5"][..], &control].concat();
@@ -96,7 +96,7 @@ fn single_role_gets_company() {
     assert_eq!(one.ended(), Some(143), "{}", host.log("one"));
 }
 
-/// A request whose roles cannot all be added adds none, however many it names.
+/// A request whose roles cannot all be added adds no role, however many roles it names.
 #[test]
 fn refused_request_adds_no_role() {
     let (_broker, _, host) = shared_broker("refused");

@@ -1,4 +1,4 @@
-//! The essential answers on real Kafka.
+//! The essential answers over HTTP, on real Kafka.
 
 use rustix::process::Signal;
 use tenure_services::kafka;
@@ -37,8 +37,9 @@ fn kafka_answers() {
     assert_eq!(runner.ended(), Some(143));
 }
 
-/// A process that gives back all its partitions listens anew, for longer than a leader may last:
-/// the next leader comes before it knows a vacancy. A member that keeps a partition hears the end.
+/// A process that gives back all its partitions must listen anew, for longer than a leadership may
+/// last, before it reports a vacancy; the next leader comes sooner. A member that keeps a partition
+/// hears of the end, and reports the vacancy.
 #[test]
 fn other_member_knows_the_vacancy() {
     let (broker, election, one) = shared_broker("vacant");

@@ -22,7 +22,8 @@ mod silent_names;
 use tenure_services::kafka::{Shared, shared, unique};
 use tenure_testkit::processes::Machine;
 
-/// A broker that tests share, with an election, so a topic and a group, of this test.
+/// A broker that several tests share, and an election of this test alone, with its own topic and
+/// group.
 fn shared_broker(name: &str) -> (Shared, String, Machine) {
     let (broker, election) = (shared().unwrap(), unique(name));
     let machine = machine(&broker.addresses(), &election);

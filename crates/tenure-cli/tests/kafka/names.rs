@@ -1,4 +1,4 @@
-//! Look-ups of names that last.
+//! Look-ups of names that take long.
 
 use crate::silent_names::start;
 use crate::{LOOSE, machine, words};

@@ -26,7 +26,8 @@ fn missing_coordinators_are_named() {
     assert_eq!(one.ended(), Some(143));
 }
 
-/// A broker that stands still is reported in the command's words, and works again afterwards.
+/// The command reports a broker that stands still in its own words, and the broker works again
+/// afterwards.
 #[test]
 fn brokers_that_stand_still_are_named() {
     let cluster = ClusterConfig::new(SHARED_VERSION, 1).start().unwrap();

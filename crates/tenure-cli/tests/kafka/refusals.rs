@@ -63,8 +63,8 @@ fn changed_partition_count_ends_runner() {
     assert!(log.contains("fix: stop all processes, remove the cause"), "{log}");
 }
 
-/// Without the topic nobody can lead, and only this warning says so. Where brokers create it again,
-/// all processes end.
+/// Without the topic nobody can lead, and only this warning says so. If a broker creates the topic
+/// again, all processes end.
 #[test]
 fn deleted_topic_is_reported() {
     let config = quick(SHARED_VERSION).setting("auto.create.topics.enable=false");

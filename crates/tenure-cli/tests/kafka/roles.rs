@@ -79,7 +79,7 @@ fn only_all_roles_can_resign() {
     assert_eq!(one.ended(), Some(143));
 }
 
-/// When a CMD ends all others are stopped, and the process ends with its code.
+/// When a CMD ends, the process stops all other CMDs, and ends with the code of that CMD.
 #[test]
 fn first_ended_cmd_ends_all() {
     let (_broker, election, host) = shared_broker("first");

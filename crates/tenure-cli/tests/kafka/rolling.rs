@@ -20,7 +20,7 @@ const SINGLE: [&str; 2] = ["--partitions", "1"];
 /// Hundredths of a second since the machine started.
 pub(crate) type Moment = u64;
 
-/// A worker that writes its begin and its end, with its role, one line each.
+/// A worker that writes a line with its role at its start, and another at its end.
 pub(crate) fn worker(journal: &Path) -> String {
     let journal = journal.display();
     let tell = |what: &str| {
@@ -30,7 +30,7 @@ pub(crate) fn worker(journal: &Path) -> String {
     format!("trap '{end}; exit 0' TERM; {begin}; echo works {{role}}; while :; do sleep 0.05; done")
 }
 
-/// Begin and end of each worker by role; no end means that it still works.
+/// Start and end of each worker, by role; a worker without an end still works.
 pub(crate) fn worked(journal: &Path) -> BTreeMap<u32, Vec<(Moment, Option<Moment>)>> {
     let mut worked: BTreeMap<u32, BTreeMap<u32, (Moment, Option<Moment>)>> = BTreeMap::new();
     let text = fs::read_to_string(journal).unwrap_or_default();
@@ -48,7 +48,7 @@ pub(crate) fn worked(journal: &Path) -> BTreeMap<u32, Vec<(Moment, Option<Moment
     worked.into_iter().map(|(role, of)| (role, of.into_values().collect())).collect()
 }
 
-/// The first moment without a worker, after the first has begun.
+/// The first moment without a worker, after the first worker has begun.
 pub(crate) fn gap(mut spans: Vec<(Moment, Moment)>) -> Option<Moment> {
     spans.sort_unstable();
     let mut until = spans.first()?.0;
@@ -128,7 +128,7 @@ fn lone_process_stops_after_listening() {
     assert!(log.contains("CMD ended: ") && !log.contains("until another candidate leads"), "{log}");
 }
 
-/// A second signal, or the setting, also stops it at once.
+/// A second signal stops a process at once. With `--on-stop at-once` the first signal does.
 #[test]
 fn second_signal_stops_at_once() {
     let (_broker, election, host) = shared_broker("hasty");

@@ -66,7 +66,7 @@ fn ended_cmd_restarts_on_request() {
     let log = one.log();
     assert!(log.contains("it runs again in 1s"), "{log}");
     assert_eq!(log.matches(&format!("leads {election}/0")).count(), 1, "{log}");
-    // Fences of the elected line and of each CMD.
+    // Each run of CMD prints the same fence.
     assert!(
         log.lines().filter(|line| line.starts_with("fence ")).all(|line| line == last),
         "{log}"

@@ -8,8 +8,8 @@ use crate::{STRICT, machine, run, shared_broker};
 
 const WORK: &str = "echo works {role}; exec sleep 600";
 
-/// A session of half a second. The client library by itself reports to the group only twice in a
-/// session, and joins again after twice that time.
+/// A session of half a second. The client library alone would report to the group only twice in
+/// such a session, and would join again only after a second.
 const SHORT: [&str; 12] = [
     "--session-timeout",
     "500ms",

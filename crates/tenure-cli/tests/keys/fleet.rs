@@ -35,7 +35,7 @@ impl Fleet {
     }
 
     pub(crate) fn with_lease(lease: &str) -> Self {
-        // Only a member without an answer for 10 s counts as silent, not a busy one.
+        // A member counts as silent only after 10 s without an answer, so a busy member does not.
         let settings = format!(
             "election = \"billing/x\"\nlease = \"{lease}\"\ngrace = \"500ms\"\n\
              round-trip = \"500ms\"\nrefresh = \"1s\""

@@ -99,7 +99,7 @@ fn answers_below_a_quorum_are_marked() {
         "{warning}"
     );
 
-    // An unwanted election gets only this line.
+    // For an election that no candidate wants, the answer is only this line.
     let none = ["candidates", "--election", "billing/y"];
     let answer = answered(&none);
     let said = "no member that answered names a leader of billing/y or a waiting candidate\n";

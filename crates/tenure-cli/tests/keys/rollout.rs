@@ -47,7 +47,8 @@ fn running_cluster_gets_keys() {
     let advice = status["advice"].as_str().unwrap();
     assert!(advice.contains("keep accept-unsealed until all processes have keys"), "{advice}");
 
-    // A step too early: the process without a key is named, and heard again when the line is back.
+    // A step too early: without the line `accept-unsealed` the node names the process that has no
+    // key. With the line the node hears that process again.
     fleet.give(&fleet.file("a"), &[&key]);
     until("a says whom it refuses", || {
         let status = fleet.keys("a");

@@ -22,7 +22,7 @@ use crate::until;
 /// The number of datagrams of each kind that must reach each node before the flood ends.
 const EACH: u64 = 1_000;
 const KINDS: [&str; 4] = ["forged", "replayed", "cut", "unsealed"];
-/// The kind of a datagram that shows a key first.
+/// The kind of a datagram that shows a key for the first time.
 const HELLO: u8 = 6;
 /// Datagrams in a burst, which every socket has room for.
 const PORTION: usize = 40;
@@ -81,7 +81,8 @@ fn stranger_changes_and_learns_nothing() {
         flooded.len()
     );
     assert!(ratio <= 2.0 || !is_soak(), "a campaign takes {ratio:.2} times as long in the flood");
-    // A hello for one node is new to another, which answers it once, with fewer bytes.
+    // A recorded hello for one node is new to another node, which answers it once, with fewer
+    // bytes.
     println!("{heard:?}");
     let hellos = samples.iter().filter(|(_, bytes)| bytes[4] == HELLO).count();
     assert!(heard.answers <= hellos * hosts.len(), "{hellos} hellos: {heard:?}");
@@ -92,7 +93,8 @@ fn stranger_changes_and_learns_nothing() {
         assert!(fleet.runs(node));
         let said = fleet.log(node);
         let warnings = said.lines().filter(|line| line.starts_with("warning: ")).count() as u64;
-        // The flood lasts as long as the nodes need for it.
+        // The flood has no fixed length, so the number of dropped datagrams bounds the number of
+        // warnings.
         let dropped = dropped(&fleet, node).iter().sum::<u64>();
         let few = 1..=dropped / 50;
         assert!(few.contains(&warnings), "{node} has warned {warnings} times of {dropped}");

@@ -28,7 +28,7 @@ fn status_shows_unusable_key_file() {
         until("another reason takes its place", || warned(&fleet, process).contains("os error 2"));
         fleet.give(&file, &[if process == "a" { &key } else { &billing }]);
         until("it is mended", || warned(&fleet, process).is_empty());
-        // A remedy by the mode alone does not change the file.
+        // Only the mode makes the file unusable, and the right mode must be enough as a remedy.
         fs::set_permissions(&file, Permissions::from_mode(0o606)).unwrap();
         fs::write(&file, fs::read_to_string(&file).unwrap() + "\n").unwrap();
         until("others can read it", || warned(&fleet, process).contains("its mode is 606"));
@@ -96,7 +96,7 @@ fn runner_tells_keys_of_its_member() {
     assert!(!told["uses"].is_null() && told["peers"].is_array(), "{told}");
 }
 
-/// Both processes run, and neither is the member meant.
+/// The runner's list exchanges the addresses of a and b, and both members run.
 #[test]
 fn both_sides_report_exchanged_members() {
     let mut fleet = Fleet::new();

@@ -52,7 +52,7 @@ fn leader_leads_on_while_hosts_change() {
     });
 }
 
-/// Elections, whose leases take several datagrams.
+/// The number of elections: their leases need several datagrams.
 const ELECTIONS: usize = 100;
 
 /// Leader and fence of each election that a quorum of members names.

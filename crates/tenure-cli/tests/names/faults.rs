@@ -20,7 +20,7 @@ fn two_commands_never_run_at_once() {
     });
 }
 
-/// The first half of the rounds, which take longer beside the operator than one test may.
+/// The first half of the rounds: with the operator, all rounds would take longer than one test may.
 fn changed_members_elect_one_leader() {
     change_under_faults("changed_members_elect_one_leader");
 }

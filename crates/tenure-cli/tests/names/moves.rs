@@ -1,4 +1,4 @@
-//! Moving addresses, names that do not resolve, and names of the wrong place.
+//! Addresses that move, names that do not resolve, and names that lead to a wrong host.
 
 use std::time::Duration;
 
@@ -52,7 +52,7 @@ fn moved_member_is_found_again() {
     assert_eq!(leads(&stage), begins, "{}", runner.log());
 }
 
-/// The begin of a host's address in messages.
+/// The beginning of a host's address in messages.
 pub(crate) fn first(stage: &Stage, host: Host) -> String {
     stage.hosts.member(host).to_string()
 }
@@ -89,7 +89,7 @@ fn a_shared_address_is_reported() {
     let runner = stage.runner(Host::runner(0));
     let said = runner.line("a and b are both at ", 1);
     assert!(said.contains("Correct `members`, or the DNS records"), "{said}");
-    // Datagrams for b mean nothing to a, so two of three are heard.
+    // Member a ignores datagrams for b, so the runner hears two of three members.
     assert!(leads(&stage).starts_with("leader x, "), "{}", runner.log());
     let members = stage.ask(&["members"]);
     assert!(members.out.contains("b at b.tenure.test:7100 does not answer"), "{members:?}");

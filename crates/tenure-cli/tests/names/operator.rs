@@ -11,15 +11,17 @@ use serde_json::Value;
 use tenure_testkit::Rng;
 use tenure_testkit::processes::{Host, Machine, NamedHosts, Network, RunningCommand};
 
-/// The member that comes and goes. Its host is that of the first runner.
+/// The member that comes and goes. Its host is the host of the first runner.
 const NAME: &str = "d";
-/// Most time from the begin of a change to its end, and to the order that cancels it.
+/// The longest time from the start of a change to its end, and to the order that cancels the
+/// change.
 const LIMIT: &str = "10s";
 const CANCELLED_AFTER: Duration = Duration::from_millis(100);
-/// Most time between two changes.
+/// The longest time between two changes.
 const PAUSE: Duration = Duration::from_millis(400);
 
-/// A node that was not added so often in a row may be a former member that has not heard of it.
+/// After this number of refused additions in a row, the node may be a former member that has not
+/// heard of its removal.
 const REFUSED: usize = 20;
 
 /// How often each command was given, and how often it changed the members.
@@ -80,7 +82,7 @@ struct Work {
     entry: String,
     /// The process of the member that comes and goes.
     node: Option<RunningCommand>,
-    /// How often in a row the node was not added.
+    /// The number of refused additions in a row.
     refused: usize,
     rng: Rng,
     tally: Tally,
@@ -153,7 +155,7 @@ impl Work {
         done
     }
 
-    /// Starts the node with an empty directory, in the place of its last process.
+    /// Ends the last process of the node, and starts the node with an empty directory.
     fn start_empty(&mut self) {
         drop(self.node.take());
         self.refused = 0;

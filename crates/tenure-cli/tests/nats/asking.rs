@@ -8,7 +8,7 @@ use tenure_testkit::processes::eventually;
 
 use crate::{LEASE, candidate, machine, words};
 
-/// An asker with other times than the candidates gets an error with the right ones, and neither a
+/// An asker with other times than the candidates gets an error with the right times, and neither a
 /// vacancy nor a bug.
 #[test]
 fn asker_with_other_times_is_refused() {
@@ -39,8 +39,8 @@ fn asker_with_other_times_is_refused() {
     }
 }
 
-/// While a stopped leader's lease may run, nobody reports a vacancy, because the others know of the
-/// lease.
+/// While a stopped leader's lease may run, nobody reports a vacancy, because the other candidates
+/// know of the lease.
 #[test]
 fn peers_report_stopped_leader() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();

@@ -1,4 +1,4 @@
-//! The essential answers on real NATS.
+//! The essential answers over HTTP, on real NATS.
 
 use tenure_services::nats;
 use tenure_testkit::processes::{Machine, eventually};

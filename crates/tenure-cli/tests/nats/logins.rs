@@ -165,7 +165,7 @@ fn leader_survives_lame_duck_server() {
     for runner in [&leader, &next] {
         runner.line("is about to end: this node goes to the next server", 1);
     }
-    // An unrenewed lease is over by then.
+    // After this span an unrenewed lease is over.
     sleep(LEASE);
     let answer = host.ask(&words("leader", &["--json"]));
     assert!(answer.out.contains(r#""value":"one""#), "{}{}", answer.out, answer.err);
@@ -202,7 +202,7 @@ fn late_login_refusal_ends_no_process() {
         runner.line("password is empty", 1);
     }
     fs::write(&file, "changed\n").unwrap();
-    // The candidate that listened first leads, and the lower rank after it.
+    // The candidate that listened first leads, and after it the candidate with the lower rank.
     leader.line("one leads billing", 2);
     for runner in [leader, next] {
         let log = runner.log();

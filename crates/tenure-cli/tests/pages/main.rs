@@ -44,7 +44,8 @@ fn settings_of_kubernetes_are_right() {
     reader().follow(page!("howto/kubernetes.md"));
 }
 
-/// The forecast takes minutes in a debug build, and has tests of its own: here its settings count.
+/// The forecast takes minutes in a debug build, and has tests of its own: this test checks only its
+/// settings.
 #[test]
 fn choose_lease_runs() {
     let mut reader = reader().with("tenure simulate", "tenure simulate --show-settings");

@@ -193,7 +193,7 @@ fn a_transferring_runner_ends_on_request() {
     assert_eq!(stage.log("ann").matches("ann leads e").count(), 1, "{}", stage.log("ann"));
 }
 
-/// The lease is 60 s.
+/// CMD hangs at `execve`. A runner that waited for CMD would end only with its lease of 60 s.
 #[test]
 fn hanging_execve_blocks_no_signal() {
     let hanging = Hanging::script();
@@ -239,7 +239,7 @@ fn idle_guard_costs_only_its_lease() {
     runner.env("LD_PRELOAD", library.path());
     stage.spawn("ann", runner);
     stage.says("ann", "ann campaigns for e");
-    // The runner has started without the library; no guard has come so far.
+    // The runner has started without the library, and no guard has started yet.
     library.make();
     stage.node();
     stage.says("ann", "CMD was not started: the lease was almost over");

@@ -78,7 +78,7 @@ fn service_manager_follows_a_runner() {
     }
     stage.asked_to_end("ann");
     let told = manager.hears("STOPPING=1");
-    // Grace, kill margin, and the time until others know.
+    // Grace, kill margin, and the time until other nodes know.
     assert!(told.contains("EXTEND_TIMEOUT_USEC=14000000"), "{told}");
     stage.ended("ann");
 }

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use super::{Stage, eventually};
 
-/// Numbers of signals that others send, and whose default ends a process.
+/// Numbers of signals that other processes send, and whose default ends a process.
 const SENT: &[u8] = &[1, 2, 3, 10, 12, 14, 24, 26, 27, 29, 30, 34, 64];
 
 pub(crate) fn send(process: impl Display, signal: u8) {
@@ -15,7 +15,7 @@ pub(crate) fn send(process: impl Display, signal: u8) {
     assert!(Command::new("kill").args(arguments).status().unwrap().success());
 }
 
-/// Sends a signal by its number, because `rustix` knows fewer than the kernel.
+/// Sends a signal by its number, because `rustix` knows fewer signals than the kernel.
 fn send_to(stage: &Stage, name: &str, signal: u8) {
     send(stage[name].pid().as_raw_pid(), signal);
 }
@@ -74,7 +74,7 @@ fn terminal_and_mask_block_no_signal() {
     let of_cmd = fs::read_to_string(stage.path("cmd")).unwrap();
     assert_eq!(mask("SigBlk:", &of_cmd), 0, "{of_cmd}");
     for name in ["ann", "n"] {
-        // Ctrl-Z, and a line from the background under `stty tostop`.
+        // The signals of Ctrl-Z, and of output from the background under `stty tostop`.
         send_to(&stage, name, 20);
         send_to(&stage, name, 22);
         stage.stop(name);
@@ -96,7 +96,7 @@ fn ignored_signals_stay_ignored() {
     for signal in [1, 2, 10] {
         send_to(&stage, "ann", signal);
     }
-    // The runner would handle the other signals first.
+    // A runner that handled one of these signals would end by that signal, before SIGTERM comes.
     stage.stop("ann");
 }
 

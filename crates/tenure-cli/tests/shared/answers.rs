@@ -57,7 +57,7 @@ pub(crate) fn text(address: SocketAddr) -> String {
     address.to_string()
 }
 
-/// The head of orders, with the token in the file of [`token_file`].
+/// The header line of orders, with the token that [`token_file`] writes.
 pub(crate) const TOKEN: &str = "Authorization: Bearer a-secret-of-operators\r\n";
 
 /// The path of a file with the token.

@@ -12,7 +12,8 @@ to=$(dirname "$ROOT")/$host/${path#"$ROOT"/}
 mkdir -p "$to" && cp -p "$2" "$to"
 "#;
 
-/// Gives machines names, copies between them, and services by the units in `packaging/`.
+/// Gives the machines names, a command that copies between them, and services by the units in
+/// `packaging/`.
 pub(crate) fn machines(reader: Reader) -> Reader {
     let units = concat!(env!("CARGO_MANIFEST_DIR"), "/../../packaging/systemd");
     let systemctl = include_str!("../pages/systemctl.sh").replace("$UNITS", units);

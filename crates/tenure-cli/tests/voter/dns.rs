@@ -1,7 +1,7 @@
 //! A name with several addresses: `SEED_HOST` and `VOTER_URL` of the source.
 //!
-//! The voters use the system's resolver, so they run in a mount namespace in which it points to the
-//! server of this test: needs root, `unshare` and `mount` (util-linux).
+//! The voters use the system's resolver, so they run in a mount namespace in which the resolver
+//! asks the server of this test: needs root, `unshare` and `mount` (util-linux).
 
 use std::fs;
 use std::net::{Ipv4Addr, UdpSocket};

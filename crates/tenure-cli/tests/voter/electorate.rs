@@ -78,7 +78,7 @@ fn voters_are_added_and_removed() {
     });
     await_state(&network, &list, IDS[nth], &["no-vote"]);
     let added = eventually("it is added", || {
-        // The others must know its new identity first.
+        // The other voters must know the new identity of the voter first.
         let added = change(&["add", IDS[nth]]);
         (added.code == Some(0)).then_some(added)
     });

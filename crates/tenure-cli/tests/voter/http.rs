@@ -1,4 +1,4 @@
-//! Regional voters.
+//! Answers over HTTP, from regional voters.
 
 use rustix::process::Signal;
 use serde_json::Value;

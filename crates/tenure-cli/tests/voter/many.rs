@@ -5,7 +5,8 @@ use tenure_testkit::processes::eventually;
 
 use crate::network::{IDS, Network, end};
 
-/// 25 processes that know only the first elect a leader, and another after the leader is killed.
+/// 25 processes that know only the first process elect a leader, and elect another after the leader
+/// is killed.
 pub(crate) fn many_voters_replace_killed_leader() {
     let network = Network::new();
     let (count, seed) = (IDS.len(), network.address(0));
@@ -22,7 +23,7 @@ pub(crate) fn many_voters_replace_killed_leader() {
     killed.signal(Signal::KILL);
     let _ = killed.status();
     let other = (leader + 1) % count;
-    // The killed leader may have led once more before.
+    // The killed leader may have won once more before its end.
     eventually("another one leads", || {
         Some(network.await_leader(other, fence)).filter(|(id, _)| *id != first)
     });

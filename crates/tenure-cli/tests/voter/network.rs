@@ -17,7 +17,7 @@ const TIMES: [&str; 6] = [
     "1800ms",
 ];
 
-/// A lease of 3.5 s, for stories that wait for its end.
+/// A lease of 3.5 s, for tests that wait for its end.
 pub(crate) const SHORT: [&str; 6] = [
     "--heartbeat-interval",
     "500ms",

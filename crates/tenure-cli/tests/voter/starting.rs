@@ -74,8 +74,8 @@ fn leader_gives_way_to_an_election() {
     end(voters);
 }
 
-/// A single voter of three is not founded; later it has lost the others. The command says so, and
-/// starts nothing.
+/// A single voter of three is not founded; later it has lost the other voters. The command says so,
+/// and starts nothing.
 #[test]
 fn lone_voter_starts_no_election() {
     let network = Network::new().keeping(SHORT);

@@ -52,7 +52,8 @@ fn single_machine_runs_the_job() {
     assert!(made.exists());
 }
 
-/// A waiting candidate runs CMD again then, if its name was typed correctly.
+/// A hand-over ends the hold, and the named candidate runs CMD again. If its name is mistyped, the
+/// runner refuses the hand-over, and the hold goes on.
 #[test]
 fn hold_passes_only_to_waiting_candidate() {
     let mut stage = Stage::new();
@@ -75,8 +76,8 @@ fn hold_passes_only_to_waiting_candidate() {
     }
 }
 
-/// Starting CMD takes longer than such a lease: no other candidate would ever lead, and no message
-/// would say why.
+/// Starting CMD takes longer than a lease of 300 ms. Without pauses no other candidate would ever
+/// lead, and without reports no user would know why.
 #[test]
 fn short_leases_are_reported_and_spaced() {
     let mut stage = Stage::new();
@@ -90,7 +91,7 @@ fn short_leases_are_reported_and_spaced() {
     command.env("LD_PRELOAD", library.path());
     stage.spawn("one", command);
     stage.says("one", "one campaigns");
-    // The runner has started without the library; no guard has come so far.
+    // The runner has started without the library, and no guard has started yet.
     library.make();
     stage.node("a", &[&common[..], &["--new", "--lease", "1s", "--lease-max", "1s"]].concat());
     let named = "in a row were over before CMD ran: the next campaign begins in 2s";

@@ -71,7 +71,8 @@ fn lone_runner_leads_again() {
 #[test]
 fn transfer_without_successor_says_so() {
     let stage = Stage::new();
-    // A killed candidate stays known for 10 s, so that no refusal comes in the client's absence.
+    // Grantors know a killed candidate for 10 s, so they do not refuse the transfer after the
+    // client has left.
     stage.set("round-trip", "refresh = \"5s\"\nround-trip");
     let mut stage = led(stage, &[]);
     let (gone, code, said) = transfer(&mut stage, &["--wait", "1ms"]);

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::{Stage, wait};
 
-/// Other nodes ignore the node, and it serves none.
+/// Other nodes ignore a node with another configuration, and the node serves none of them.
 #[test]
 fn status_shows_other_configurations() {
     let mut stage = Stage::new();

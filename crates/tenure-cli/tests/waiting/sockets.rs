@@ -69,7 +69,8 @@ fn status_reports_stopped_node() {
     let mut stage = Stage::new();
     stage.node("a", &["--new"]);
     stage["a"].signal(Signal::STOP);
-    // The command would wait for an answer, and then end well.
+    // The node stays stopped until the command has ended: after a late answer the command would
+    // succeed.
     let (code, said) = stage.tenure(&["node", "status"], Some("a"));
     stage["a"].signal(Signal::CONT);
     assert!(said.contains("does not answer within 5s: it is stopped, or hangs"), "{said}");

@@ -54,7 +54,7 @@ fn successor_waits_for_cmd() {
     stage.says("two", "two leads e");
 }
 
-/// The node that watches starts again, and the runner asks it again.
+/// The node that watches the runner starts again, and the runner asks the node again to watch.
 #[test]
 fn restarted_node_watches_again() {
     let mut stage = stage("sleep 1000", &[]);

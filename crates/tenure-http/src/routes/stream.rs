@@ -57,7 +57,8 @@ pub(crate) async fn events(
     Query(filter): Query<Filter>,
     headers: HeaderMap,
 ) -> Result<Sse<KeepAliveStream<ReceiverStream<Result<Line, Infallible>>>>, Problem> {
-    // Such a subscriber would wait for ever, as if the election never changed.
+    // Refuse an election that this process does not watch: the subscriber would wait for ever, as
+    // if the election never changed.
     if let Some(name) = &filter.election
         && named(&shown, name).await.is_none()
     {
@@ -124,7 +125,7 @@ impl Subscriber {
                     from = next;
                 }
             }
-            // These questions only cause events: each answer makes an event of each member and
+            // Ask only to cause events: each answer makes an event for each member and each
             // election that has changed.
             let look = async {
                 tokio::time::sleep(LOOKS).await;

@@ -2,7 +2,8 @@
 //!
 //! | bound | | what happens |
 //! |---|---|---|
-//! | connections | [`CONNECTIONS_MAX`] | further ones wait; one address has an eighth of the room |
+//! | connections | [`CONNECTIONS_MAX`] | further ones wait |
+//! | connections of an address | an eighth of these | a further one ends at once |
 //! | a connection | [`LIFE_MAX`] | ends with its present answer |
 //! | a TLS handshake | [`SLOW_MAX`] | the connection ends |
 //! | the head of a request, the pause before | [`HEAD_MAX`], [`IDLE_MAX`] | the connection ends |
@@ -39,7 +40,8 @@ const IDLE_MAX: Duration = Duration::from_secs(10);
 const SLOW_MAX: Duration = Duration::from_secs(5);
 /// The longest time from a request to the end of its answer.
 const ANSWER_MAX: Duration = Duration::from_secs(20);
-/// The time after which a connection ends with its present answer: others wait for its place.
+/// The time after which a connection ends with its present answer: other connections wait for its
+/// place.
 const LIFE_MAX: Duration = Duration::from_secs(60);
 /// The pause when no connection can be accepted, for example without free descriptors.
 const ACCEPT_AGAIN: Duration = Duration::from_millis(50);
@@ -109,8 +111,8 @@ async fn shake_hands(
     }
 }
 
-/// Serves a connection. After `life` it ends with its present answer, and at once when a whole
-/// answer lasts longer than `most`. A stream of events goes on.
+/// Serves a connection. The connection ends after `life`, with its present answer, or at once when
+/// a whole answer takes longer than `most`. A stream of events goes on.
 async fn serve(
     stream: impl AsyncRead + AsyncWrite + Unpin,
     router: Router,
@@ -159,8 +161,8 @@ fn is_stream(answer: &Response) -> bool {
     kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"))
 }
 
-/// Ends when no other request has come for `most`. The bound is above that of an idle connection,
-/// so an answer is still being written then.
+/// Ends when no other request has come for `most`. `most` is longer than [`IDLE_MAX`], so an answer
+/// is still being written then.
 async fn lasts(mut asked: watch::Receiver<Option<Time>>, most: Duration) {
     loop {
         let last = *asked.borrow_and_update();

@@ -13,7 +13,7 @@ use crate::metrics::Counts;
 use crate::problem::Problem;
 use crate::words;
 
-/// The longest time for the begin of an answer.
+/// The longest time until an answer begins.
 const ANSWER_MAX: Duration = Duration::from_secs(5);
 /// The most bytes of a header that an answer shows.
 const SHOWN_MAX: usize = 100;

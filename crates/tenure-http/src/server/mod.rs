@@ -24,7 +24,7 @@ use self::listen::Bound;
 use crate::monitor::Monitor;
 use crate::watch::lock;
 
-/// The fewest characters of a token: nothing slows callers that guess.
+/// The fewest characters of a token: the server does not slow down callers that guess tokens.
 const TOKEN_MIN: usize = 16;
 
 /// A secret that callers show.

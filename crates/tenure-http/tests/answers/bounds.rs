@@ -7,7 +7,7 @@ use tenure_testkit::processes::{eventually, exchange};
 
 use crate::{PATH, Stage, connect_from};
 
-/// Idle connections of one address leave room for others at once, and are closed.
+/// Idle connections of one address leave room for other addresses, and the server closes them.
 #[tokio::test]
 async fn idle_connections_are_bounded() {
     let stage = Stage::new();
@@ -15,7 +15,7 @@ async fn idle_connections_are_bounded() {
     let other = connect_from(2, stage.web).await;
     let head = format!("Host: {}\r\n", stage.web.0);
     assert_eq!(exchange(other, "GET", "/healthz", &head, "").unwrap().status, 200);
-    // The last is closed at once, the first after a while.
+    // The server closes the last connection at once, and the first after a while.
     for stream in [idle.pop().unwrap(), idle.remove(0)] {
         let mut stream = stream;
         assert_eq!(stream.read(&mut [0]).unwrap_or(0), 0);

@@ -64,7 +64,7 @@ fn failed_list_changes_nothing() {
     assert_eq!(web.get("/v1/elections/f/leader").status, 200);
 }
 
-/// A list that takes longer than callers wait is kept for later ones.
+/// A list that takes longer than callers wait is kept for later callers.
 #[test]
 fn slow_list_is_kept() {
     let (ends, asked) = (Arc::new(Semaphore::new(0)), Arc::new(AtomicUsize::new(0)));
@@ -93,7 +93,7 @@ fn shared_list_holds() {
     let list: Ask<Told> = Box::new(|| {
         let Listed { election, asked, lease, .. } = led("e", "");
         let known = LeaderView::new("p".into(), b"".as_slice().into());
-        // The lease is over sooner than anybody has read the list.
+        // The lease is over before any caller has read the list.
         let until = Some(clock::now().after(Duration::from_millis(200)));
         let view = View::Leader(LeaderView { until, ..known });
         Box::pin(async move { list_of([Listed { election, view, asked, lease }]) })

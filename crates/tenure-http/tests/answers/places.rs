@@ -16,7 +16,7 @@ use tenure_testkit::processes::exchange;
 fn unix_socket_is_of_the_user() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("http.sock");
-    // A killed process has left it.
+    // A killed process has left this socket.
     drop(UnixListener::bind(&path).unwrap());
     let options = || Options::new(Place::Unix(path.clone()));
     let server = Server::bind(options()).unwrap();
@@ -33,7 +33,8 @@ fn unix_socket_is_of_the_user() {
     assert_eq!(fs::read_to_string(&path).unwrap(), "kept");
 }
 
-/// Another process listens, and has no room: it is neither waited for nor taken for dead.
+/// Another process listens, and has no room for a connection. The new server neither waits for that
+/// process nor takes its socket.
 #[test]
 fn busy_socket_is_not_abandoned() {
     let folder = tempfile::tempdir().unwrap();

@@ -171,7 +171,7 @@ fn old_answer_is_unknown() {
             Listed { election, view, asked, lease }
         };
         let later = now.after(lease);
-        // A machine that has just booted has no earlier instant.
+        // This instant is the earliest on any machine, even just after a boot.
         let long_ago = Time::from_nanos(1);
         let short = Listed { lease: Duration::from_nanos(1), ..listed("old", long_ago, later) };
         let elections = vec![listed("new", now, later), listed("over", now, long_ago), short];

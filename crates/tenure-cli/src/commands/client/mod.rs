@@ -19,7 +19,8 @@ use crate::invocation::ask::{Runner, TellSettings};
 use crate::protocol::Realms;
 use crate::settings::Origins;
 
-/// The longest wait for an answer: CMD has its grace to end, and others must confirm.
+/// The longest wait for an answer: CMD may use its whole grace, and then other nodes must confirm
+/// the release.
 const PATIENCE: Duration = Duration::from_secs(90);
 const ANSWER_MAX: u64 = 1 << 20;
 
@@ -179,7 +180,8 @@ async fn talk(path: &Path, request: &Request) -> io::Result<Result<Answer, Failu
     serde_json::from_str(&answer).map(Ok).map_err(io::Error::other)
 }
 
-/// Describes why the process at `path` does not answer. A stopped process still accepts a request.
+/// Describes why the process at `path` does not answer. The socket of a process that is stopped by
+/// SIGSTOP still accepts a request.
 pub(super) async fn held_up_by(path: &Path) -> String {
     let status = tokio::time::timeout(STATUS_PATIENCE, talk(path, &Request::Status)).await;
     let Ok(Ok(Ok(Answer::Done(status)))) = status else {
@@ -192,8 +194,8 @@ pub(super) async fn held_up_by(path: &Path) -> String {
     }
 }
 
-/// Awaits `exchange`. After [`SILENT`], reports the reason of the delay, and the longest time that
-/// is left.
+/// Awaits `exchange`. After [`SILENT`], reports the reason of the delay, and for how long the
+/// command still waits at most.
 async fn told<T>(path: &Path, patience: Duration, exchange: impl Future<Output = T>) -> T {
     tokio::pin!(exchange);
     tokio::select! {
@@ -318,8 +320,8 @@ impl RunnerStatus {
     }
 }
 
-/// Chooses the leading runner. `--all` also accepts a single runner that leads nothing: the runner
-/// may hold a role that it does not lead yet.
+/// Chooses the leading runner. `--all` also accepts a single runner that leads nothing: the service
+/// may have given the runner roles that it does not lead yet.
 fn chosen(
     settings: &TellSettings,
     mut found: Vec<RunnerStatus>,
@@ -379,7 +381,7 @@ fn is_of(settings: &TellSettings, status: &Value) -> bool {
 }
 
 /// The failure when several processes lead. With roles, each process of a group leads some roles.
-/// Without roles, a process has lost the leadership since its answer, or the processes belong to
+/// Without roles, one process has lost the leadership since its answer, or the processes belong to
 /// two clusters.
 fn several(settings: &TellSettings, leading: usize, found: &[RunnerStatus]) -> Failure {
     let TellSettings { election, all, alone, .. } = settings;
@@ -447,7 +449,7 @@ const NAMED_MAX: usize = 4;
 /// The largest number of runners that are asked.
 const ASKED_MAX: usize = 64;
 
-/// Descriptions of this user's answering runners, runners of the given election first.
+/// Describes the runners of this user that answer, those of the given election first.
 async fn running(directory: &Path, settings: &TellSettings) -> Vec<String> {
     let mut found = Vec::new();
     // A socket of a dead process has no listener, and fails at once.

@@ -10,7 +10,7 @@ use crate::protocol::Realms;
 use crate::settings::Origins;
 
 /// The settings that name a runner or a node, each with its field in the status. [`Realms`] adds
-/// settings whose fields have the same names.
+/// settings whose fields have the names of the settings.
 const NAMES: [(&str, &str); 3] =
     [("election", "election"), ("name", "node"), ("protocol", "protocol")];
 

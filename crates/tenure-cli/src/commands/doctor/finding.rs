@@ -9,7 +9,7 @@ use crate::failure::{Failure, one_line};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Grade {
     Ok,
-    /// Elections work, and may not work for long.
+    /// Elections work now, and may soon fail.
     Warning,
     /// The process cannot lead, or cannot grant.
     Fails,
@@ -57,7 +57,7 @@ impl Finding {
         Self { grade: Grade::Fails, ..Self::warning(check, text, fix) }
     }
 
-    /// A warning whose text has its remedy.
+    /// A warning whose text already names the remedy.
     pub(super) fn told(check: &'static str, text: &str) -> Self {
         Self { check, grade: Grade::Warning, text: text.to_owned(), fix: None }
     }

@@ -19,8 +19,8 @@ const REASON: Duration = Duration::from_millis(100);
 const SILENT: &str = "silent";
 
 /// The largest number of questions to the members. The command asks again while a member is silent:
-/// on a busy machine a running member may answer late, and its address must not count as the
-/// address of another process.
+/// on a busy machine a running member may answer late, and `doctor` would then report that another
+/// process uses its address.
 const QUESTIONS: usize = 5;
 
 /// The answers of the peers.

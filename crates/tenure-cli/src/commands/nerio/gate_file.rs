@@ -22,7 +22,7 @@ use crate::failure::{Failure, quoted};
 /// The first line of the file, with the version of its form.
 const HEAD: &str = "tenure edict gate 1\n";
 
-/// More than the longest content of the file.
+/// More bytes than the longest content of the file.
 const CONTENT_MAX: usize = HEAD.len() + EdictText::MAX_BYTES + 2;
 
 /// The longest wait for another check of the same gate.
@@ -30,7 +30,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// The interval of attempts to take the lock.
 const AGAIN: Duration = Duration::from_millis(10);
 
-/// The present time, as both times of a file.
+/// The present time, as the time of access and of change of a file.
 const NOW: Timestamps = Timestamps {
     last_access: Timespec { tv_sec: 0, tv_nsec: UTIME_NOW },
     last_modification: Timespec { tv_sec: 0, tv_nsec: UTIME_NOW },
@@ -88,7 +88,7 @@ impl Place {
         };
         let open = || {
             let mut options = File::options();
-            // To open a pipe for read and write never waits for its other end.
+            // Opening a pipe for reading and writing never waits for its other end.
             options.read(true).write(true).create(true).truncate(false);
             options.open(&path).map_err(failed)
         };
@@ -100,7 +100,8 @@ impl Place {
                     futimens(&lock, &NOW).map_err(|error| failed(error.into()))?;
                     return Ok(lock);
                 }
-                // This lock's file is gone, and another check may hold a lock on the present file.
+                // The locked file is no longer at its path. Open the file that is there now, which
+                // another check may have locked.
                 Ok(()) if clock::now() < until => lock = open()?,
                 Err(Errno::WOULDBLOCK | Errno::INTR) if clock::now() < until => {
                     tokio::time::sleep(AGAIN).await;
@@ -162,8 +163,8 @@ impl Place {
         }
         let mut new = File::create_new(&path)?;
         if let Ok(old) = self.file.metadata() {
-            // Keep the owner of the file if root checks an edict. This call fails for most other
-            // users.
+            // Keep the owner of the file if root checks an edict. This call fails for most users
+            // other than root.
             let _ = fchown(&new, Some(old.uid()), Some(old.gid()));
             new.set_permissions(old.permissions())?;
         }
@@ -203,7 +204,7 @@ impl Place {
     }
 }
 
-/// Whether `file` is the one at `path`.
+/// Whether `file` is the file at `path`.
 fn is_at(file: &File, path: &Path) -> bool {
     let there = path.metadata().ok().map(|about| FileId::of(&about));
     there.is_some() && there == FileId::open(file)

@@ -21,7 +21,7 @@ use crate::service_manager::ServiceManager;
 use crate::settings::Context;
 use crate::stderr::Aside;
 
-/// The longest time for the end of a node, which answers its last requests.
+/// The longest time for a node to end, while it answers its last requests.
 const ENDS_WITHIN: Duration = Duration::from_secs(10);
 
 pub(in crate::commands) async fn run(
@@ -35,7 +35,8 @@ pub(in crate::commands) async fn run(
         Http::begin(&http, about, Some(list))
     });
     let mut http = http.transpose()?;
-    // Before this line a file system may hang, and a signal ends this process directly.
+    // Handle signals only from here on: the steps before may hang in a file system, and a signal
+    // must then end this process directly.
     let mut signals = Signals::new()?;
     let control = Server::bind(&seat.control).await;
     let mut control = control.map_err(|failure| context.origins.explain(failure, &["control"]))?;

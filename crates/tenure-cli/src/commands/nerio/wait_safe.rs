@@ -17,7 +17,8 @@ use crate::settings::Context;
 /// The pause between two surveys.
 const AGAIN: Duration = Duration::from_millis(250);
 
-/// With `--exit-on-mismatch`: the time for which members must differ before the command ends.
+/// With `--exit-on-mismatch`: the command ends if no quorum has had its configuration for this
+/// time.
 const MISMATCH_MIN: Duration = Duration::from_secs(1);
 
 /// Waits until every grantor serves and has granted every leader its latest lease. Fails if a

@@ -1,4 +1,4 @@
-//! Reports the begin and the end of CMD to the process that watches this runner.
+//! Reports the start and the end of CMD to the process that watches this runner.
 
 use tenure_supervise::{LastWord, Outcome, Plan, SuperviseError};
 

@@ -1,4 +1,4 @@
-//! The members of a protocol that lists them, asked for answers over HTTP.
+//! Asks the members, for answers over HTTP, if the protocol has a list of members.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -13,8 +13,8 @@ use crate::settings::Origins;
 
 /// The pause between two questions to the members.
 const EVERY: Duration = Duration::from_secs(3);
-/// The time for which the members are asked after a caller, so that the next caller finds a recent
-/// answer.
+/// The time after a caller for which this process goes on asking the members, so that the next
+/// caller finds a recent answer.
 const ASKS_ON: Duration = Duration::from_secs(120);
 /// The age at which an answer no longer describes the present.
 const OLD: Duration = Duration::from_secs(10);
@@ -63,7 +63,8 @@ impl AskedMembers {
     }
 }
 
-/// Adds an answer of this age.
+/// Adds the last answer of the members, which has this age. An old answer only makes the process
+/// unready.
 fn add(health: Health, last: Option<(Duration, Health)>) -> Health {
     let (why, members, quorum) = match last {
         None => (Some("the members have not answered yet".to_owned()), Vec::new(), None),

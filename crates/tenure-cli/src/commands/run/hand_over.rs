@@ -11,7 +11,7 @@ use super::stepping_down::{End, SOON, tell};
 use crate::control::Answer;
 use crate::protocol::{Class, Later};
 
-/// The next leader, and the end of the client's wait for it.
+/// The named next leader, and the instant at which the client stops waiting for it.
 pub(super) struct Hand {
     pub(super) to: NodeName,
     pub(super) wait: Option<Time>,
@@ -91,7 +91,7 @@ pub(super) async fn hand_over<K: Class>(
     };
     let seen = async {
         if wait.is_some() {
-            // The lease is already released; wait until others know.
+            // The lease is already released; this call only waits until other nodes know.
             leadership.resign().await;
         }
         match leadership.held_until().filter(|_| wait.is_none()) {

@@ -240,8 +240,8 @@ async fn after<K: Class>(
     }
 }
 
-/// If a start fails within this time, the lease was short or almost over, and CMD's file system
-/// need not hang.
+/// If a start hangs until the lease ends within this time, the lease was too short or almost over:
+/// the file system of CMD need not be at fault.
 const AT_ONCE: Duration = Duration::from_secs(1);
 
 /// The longest time for a guard to start CMD on a busy machine.
@@ -251,7 +251,7 @@ const GUARD_MAX: Duration = Duration::from_secs(5);
 fn is_late(error: &SuperviseError, waited: Duration) -> bool {
     match error {
         SuperviseError::TooLate { .. } => true,
-        // The runner gives up a guard that hangs when the lease is nearly over.
+        // When the lease is nearly over, the runner gives up a guard that hangs.
         SuperviseError::GuardLost => waited < GUARD_MAX,
         SuperviseError::Hung { .. } => waited < AT_ONCE,
         _ => false,

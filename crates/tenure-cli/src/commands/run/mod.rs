@@ -2,7 +2,7 @@
 //!
 //! A process (`process.rs`) has a runner for each election (`runner.rs`), and a runner has one
 //! leadership after the other (`leading.rs`). `ARCHITECTURE.md` lists the files by their decisions.
-//! CMD is started, and gets SIGTERM and SIGKILL, in `tenure-supervise`.
+//! The crate `tenure-supervise` starts CMD, and sends SIGTERM and SIGKILL to CMD.
 
 mod announced;
 mod asked_members;

@@ -47,7 +47,8 @@ pub(in crate::commands) async fn run(
     }
     let about = About::new(settings.id.as_str(), settings.protocol.name);
     let mut http = settings.http.as_ref().map(|http| Http::begin(http, about, None)).transpose()?;
-    // Before this line a file system may hang, and a signal ends this process directly.
+    // Handle signals only from here on: the steps before may hang in a file system, and a signal
+    // must then end this process directly.
     let mut signals = Signals::new()?;
     let begun = tokio::select! {
         biased;

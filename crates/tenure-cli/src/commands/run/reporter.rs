@@ -91,8 +91,7 @@ impl Reporter {
         self.manager.forget(&self.election);
     }
 
-    /// Reports the reason `waiting` for which the runner waits, with another possible cause,
-    /// `may_be`.
+    /// Reports the reason `waiting` for which the runner waits; `more` ends the line.
     pub(super) fn waits(&self, waiting: &Waiting, more: &str) {
         let now = tenure::clock::now();
         let text = format!("{} waits: {}{more}", self.id, waiting.told(now));
@@ -111,7 +110,7 @@ impl Reporter {
         self.manager.of_election(election, false, &text);
     }
 
-    /// Reports that the runner leads no more, and waits until others know of the end.
+    /// Reports that the runner leads no more, and waits until other nodes know of the end.
     pub(super) fn gives_up(&self) {
         let text =
             format!("{} steps down from {}, and waits until others know", self.id, self.election);
@@ -128,7 +127,7 @@ impl Reporter {
         let id = &self.id;
         let election = &self.election;
         let fence = K::fence_of(leadership);
-        // The name that others see, if it is not the id.
+        // The name that other processes see, if it is not the id.
         let seen = leadership.id();
         let lease = if seen == id { String::new() } else { format!(", lease {seen}") };
         let fenced = fence.map_or_else(String::new, |fence| format!(", fence {fence}"));
@@ -233,8 +232,8 @@ impl Reporter {
         Answer::Done(object)
     }
 
-    /// Reports the hand-over; until `held` a promise keeps others from leading. `next` is the
-    /// leader that was seen.
+    /// Reports the hand-over; until `held` a promise keeps other candidates from leading. `next` is
+    /// the leader that this runner saw afterwards.
     pub(super) fn handed_over(&self, held: Option<Time>, next: &Next) -> Answer {
         let left = held.map(|held| held.since(tenure::clock::now())).filter(|left| !left.is_zero());
         let mut answer = self.status(None);

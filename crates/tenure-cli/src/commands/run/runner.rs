@@ -373,7 +373,7 @@ impl<K: Class> Runner<K> {
             let _ = reply.send(Answer::Refused { what, fix });
             return;
         }
-        // If the process ends, this call drops `reply`, and the client sees this.
+        // If the process is ending, this call drops `reply`, and so ends the wait of the client.
         if let Err(TrySendError::Full(reply)) = self.give_back.try_send(reply) {
             let _ = reply.send(busy());
         }
@@ -386,7 +386,7 @@ impl<K: Class> Runner<K> {
             let _ = reply.send(self.reporter.no_roles());
             return;
         }
-        // If the process ends, this call drops `reply`, and the client sees this.
+        // If the process is ending, this call drops `reply`, and so ends the wait of the client.
         let sent = self.role_calls.try_send(RoleCall { request, reply });
         if let Err(TrySendError::Full(RoleCall { reply, .. })) = sent {
             let _ = reply.send(busy());

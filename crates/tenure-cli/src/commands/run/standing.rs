@@ -1,5 +1,5 @@
-//! The roles of a running process: more are added, and some are removed. A leader steps down before
-//! its role goes.
+//! Adds roles to a running process, and removes roles. A leader steps down before the process gives
+//! up its role.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -171,7 +171,7 @@ impl Standing {
             let what = "this process has --once, and ends with its first leadership";
             return Err(Failure::new(Exit::Refused, what, "start it without --once"));
         }
-        // Count the roles before there is a list of them: a request may name any range.
+        // Count the roles before listing them: a request may name a range of any size.
         let others = self.roles.iter().filter(|role| !asked.contains(role)).count();
         let named = (u64::from(*asked.end()) + 1).saturating_sub(u64::from(*asked.start()));
         holder.fits(usize::try_from(named).unwrap_or(usize::MAX).saturating_add(others))?;

@@ -1,4 +1,4 @@
-//! The end of a leadership: the wait until others know.
+//! The end of a leadership: the wait until other nodes know of it.
 
 use std::future::Future;
 use std::time::Duration;
@@ -20,7 +20,7 @@ pub(super) async fn give_up<K: Class>(
         tokio::select! {
             biased;
             () = leadership.resign() => {}
-            // The driver reports the end by this loss.
+            // The driver reports the end of the leadership as a loss.
             _ = leadership.lost() => {}
         }
     };
@@ -37,8 +37,8 @@ pub(super) fn tell(reply: oneshot::Sender<Answer>, answer: Option<Answer>) {
     }
 }
 
-/// The longest wait for others to confirm a release when the runner must end. If the service is
-/// silent, others confirm only after the whole lease.
+/// The longest wait for other nodes to confirm a release when the runner must end. While the
+/// service is silent, a release counts as confirmed only after the whole lease.
 const AFTER_A_SIGNAL: Duration = Duration::from_secs(2);
 
 /// The interval of checks for the reason of a slow release.

@@ -22,7 +22,8 @@ use crate::settings::{Origin, Reach};
 
 /// The name of the argument of `edict check`.
 const EDICT: &str = "edict";
-/// The file of CMD's runner with the deadline, beside the control socket of the runner.
+/// The variable with the path of the file in which the runner of CMD writes the deadline. The file
+/// is beside the runner's control socket.
 const UNTIL_FILE: &str = "TENURE_UNTIL_FILE";
 
 crate::settings! {

@@ -21,7 +21,7 @@ static NERIO: Registry = Registry(&[&PROTOCOL]);
 
 pub(in crate::invocation) fn node() -> Command {
     let own = [&NAME.spec, &CONTROL.spec, &SUPERVISE.spec];
-    // A node never ends because of another configuration of members, so leave out this setting.
+    // Leave out this setting: a node goes on even if the members have another configuration.
     let of_nodes = CLUSTER_SETTINGS.iter().copied();
     let of_nodes: Vec<_> =
         of_nodes.filter(|spec| spec.name != EXIT_ON_MISMATCH.spec.name).collect();

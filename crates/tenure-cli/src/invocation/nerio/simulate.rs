@@ -26,7 +26,7 @@ const NODES_ALONE: usize = 3;
 const RUN: &str = "Simulation";
 /// The number of simulated failures of each kind.
 const DRILLS: u32 = 500;
-/// More than any file of round trips needs.
+/// More bytes than any file of round trips needs.
 const FILE_MAX: u64 = 16 << 20;
 /// The smallest simulated loss.
 const LOSS_LEAST: f64 = 1e-5;
@@ -241,7 +241,7 @@ fn loss(text: &str) -> Result<f64, Refusal> {
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the type of the setting")]
 fn show_loss(loss: &f64) -> String {
-    // Percentages such as 0.1 are not exact as shares.
+    // Round, because a percentage such as 0.1 has no exact value as a share.
     format!("{}%", (loss * 1e8).round() / 1e6)
 }
 

@@ -76,7 +76,7 @@ impl Settings {
     }
 }
 
-/// Reads the login, of one kind.
+/// Reads the login. Refuses two kinds of login at once.
 fn proof(layers: &mut Layers<'_>) -> Result<Option<Proof>, Failure> {
     let login = tls::login(layers)?.map(Proof::User);
     let token = tls::line(&TOKEN, layers)?.map(|(token, file)| Proof::Token(token, file));

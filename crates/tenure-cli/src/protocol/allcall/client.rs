@@ -136,11 +136,13 @@ impl Client {
             return None;
         }
         let counters = node.counters().await?;
-        // An asker sends no calls and no replies, so it hears only those of other nodes.
+        // An asker sends no calls and no replies, so it hears only calls and replies of other
+        // nodes.
         Some(["call", "reply"].iter().any(|kind| counters.heard.contains_key(kind)))
     }
 
-    /// Describes the time in which no server has answered, and no attempt has failed.
+    /// Says which servers have not answered, while no server has answered and no attempt has
+    /// failed.
     fn unanswered(&self) -> Option<String> {
         let waits = !self.known.borrow().connected && self.troubles.outage().is_none();
         waits.then(|| format!("no answer yet from {}", urls::shown(&self.settings.servers)))

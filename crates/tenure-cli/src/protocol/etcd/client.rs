@@ -20,7 +20,7 @@ use crate::protocol::{
 };
 use crate::settings::Origins;
 
-/// The names of refusals that no wait ends.
+/// The names of refusals that do not pass by themselves.
 const LASTING: [&str; 2] = ["denied", "unauthenticated"];
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -79,7 +79,7 @@ struct Client {
 
 struct Reports {
     notices: Receiver<Notice>,
-    /// The foreign key that is the first of the election.
+    /// The key before all others of the election, if no candidate made that key.
     foreign: Option<Foreign>,
     /// The latest refusal that etcd will repeat.
     refused: Option<Refusal>,
@@ -171,7 +171,7 @@ impl Participant for Client {
         self.troubles.permanent()
     }
 
-    /// Reports the wait only when all failures are known to be passing. Each failing endpoint has a
+    /// Reports the wait only when all failures may pass by themselves. Each failing endpoint has a
     /// warning of its own, and a lasting refusal ends the process with another message.
     fn worth_reporting(&self, waiting: &Waiting) -> Later<'static, ()> {
         match waiting {

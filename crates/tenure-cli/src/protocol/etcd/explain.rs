@@ -71,7 +71,7 @@ impl Explain {
         self.origins.failure(Exit::Unknown, why, NO_ANSWER, &["endpoints"])
     }
 
-    /// Explains that another cluster than at the start has answered for this time.
+    /// Explains that, for this span, only another cluster than at the start has answered.
     pub(super) fn other_cluster(&self, lasting: Duration) -> Failure {
         let what = format!("for {lasting:.0?}, only another etcd cluster has answered");
         let fix = "start this process again if etcd was restored with a new token; else correct \

@@ -127,11 +127,11 @@ struct Of<C: Class> {
     leave: Option<Leave<C>>,
 }
 
-/// A function by which a node leaves and keeps leading.
+/// A function by which a node leaves its group and keeps leading.
 type Leave<C> = fn(&Node<C>) -> Later<'_, ()>;
 
-/// Checks the topic, and starts the node. Silent brokers are a failure, because an unknown topic
-/// may break the promise. A candidate prints warnings.
+/// Checks the topic, and starts the node. Silent brokers are a failure, because an unchecked topic
+/// may break the promise of the mode. A candidate prints warnings.
 async fn start<C: Class>(
     settings: &Settings,
     id: NodeName,

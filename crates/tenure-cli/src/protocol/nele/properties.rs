@@ -1,4 +1,4 @@
-//! Properties of the client library, librdkafka, by the names that it gives them.
+//! Properties of the client library, librdkafka, by their names in the library.
 
 use crate::settings::Refusal;
 
@@ -74,8 +74,8 @@ fn is_name(text: &str) -> bool {
             && text.contains('.'))
 }
 
-/// Reads `client.rack=b,debug=cgrp,topic`. A part without a name and `=` at its begin belongs to
-/// the value before it.
+/// Reads `client.rack=b,debug=cgrp,topic`. A part that does not begin with a name and `=` belongs
+/// to the value before it.
 pub(super) fn parse(text: &str) -> Result<Properties, Refusal> {
     let mut given: Vec<(String, String)> = Vec::new();
     for part in text.split(',') {

@@ -14,7 +14,7 @@ use super::explain::Explain;
 use crate::protocol::troubles::Watch;
 
 /// Time for which a role of an owned partition may lack a leader before the process warns. A
-/// process that leaves first stops its CMDs, one after the other.
+/// leaving process first stops its CMDs, one after the other.
 const STOPS: Duration = Duration::from_secs(5);
 
 /// The shortest interval of warnings about a recurring trouble.
@@ -100,8 +100,8 @@ impl Watcher {
     }
 
     /// Warns of unfilled roles, of which `ends` are the first and the last. Leaves out roles of
-    /// this process, because the process is leaving. If these roles are consecutive and another
-    /// role is unfilled, one of the `ends` is a role of another process.
+    /// this process, because the process is leaving. If the roles of this process are consecutive,
+    /// one of the `ends` is a role of another process whenever such a role is unfilled.
     fn on_unfilled(&mut self, ends: [Option<Role>; 2], text: &str) {
         let is_own = |role: &Role| self.own.has(role.0);
         let Some(role) = ends.into_iter().flatten().find(|role| !is_own(role)) else {

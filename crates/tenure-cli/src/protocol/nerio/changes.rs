@@ -204,7 +204,7 @@ fn denied(by: &NodeName, why: &ChangeError) -> (String, String) {
         }
         ChangeError::Begun => "wait until the change is decided; then undo it by another change",
         _ => {
-            // The texts of all other errors have the remedy behind a colon.
+            // The texts of all other errors have the remedy after a colon.
             let (what, fix) = text.split_once(": ").unwrap_or((&*text, "run tenure members"));
             return (what.replace('`', ""), fix.replace('`', ""));
         }

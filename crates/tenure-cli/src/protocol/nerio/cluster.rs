@@ -85,7 +85,8 @@ impl Cluster {
         Ok(Self { config, listen, keys, permits_unsealed, exit_on_mismatch })
     }
 
-    /// The cluster of a candidate whose lease follows the network, or does not.
+    /// The cluster of a candidate; `lease_auto` says whether the candidate's lease follows the
+    /// network.
     pub(super) fn with_lease_auto(mut self, lease_auto: bool) -> Self {
         let config = Config { lease_auto, ..Config::clone(&self.config) };
         // The check cannot fail: all other settings are checked, and no rule depends on this

@@ -13,7 +13,7 @@ pub(crate) fn check(config: Config, quorums: &str, origins: &Origins) -> Result<
     config.check().map_err(|error| refused(&error, origins))
 }
 
-/// Checks settings again, after the caller has added some to settings that were checked.
+/// Checks settings that were checked before, after the caller has added some settings.
 pub(super) fn again(config: Config, origins: &Origins) -> Result<Checked, Failure> {
     config.check().map_err(|error| refused(&error, origins))
 }

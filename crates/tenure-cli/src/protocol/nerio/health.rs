@@ -35,8 +35,8 @@ pub struct MemberHealth {
 /// All members, or the requested member.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Health {
-    /// Members in the order of their list, then others by name, then nodes of the list that are no
-    /// members.
+    /// Members in the order of their list, then other members by name, then nodes of the list that
+    /// are no members.
     pub members: Vec<MemberHealth>,
     /// Time of the first question; each answer came later.
     pub asked: Time,

@@ -213,7 +213,7 @@ mod tests {
 
     use super::*;
 
-    /// The second key is the new one in the first step of an exchange, and has no user yet.
+    /// In the first step of an exchange the second key is the new key, and has no user yet.
     #[test]
     fn possibly_new_key_stays() {
         let id = || ClusterKey::generate("prod".parse().unwrap()).unwrap().id();

@@ -230,8 +230,8 @@ pub(crate) fn follow(node: Node, cluster: &Cluster) -> KeyFile {
         loop {
             tokio::time::sleep(LOOK).await;
             let now = modified(&path);
-            // Read the file again after a fault: another file mode may mend the fault without a
-            // change of the file.
+            // Read an unusable file at each check, even if it has not changed: only the second
+            // check reports the fault, and another owner of the file may mend it.
             if now == known && !key_file.was_wrong() {
                 continue;
             }
@@ -280,7 +280,8 @@ pub fn warn_if_open(keys: &Keys) {
     }
 }
 
-/// The mark of the file's version, with the file's mode, which users may have to mend.
+/// The time, length and mode of the file. A change of any of them makes this process read the file
+/// again.
 fn modified(path: &Path) -> Option<(SystemTime, u64, u32)> {
     let about = path.metadata().ok()?;
     Some((about.modified().ok()?, about.len(), about.mode()))

@@ -23,7 +23,7 @@ use crate::settings::Origins;
 pub(crate) struct Listing<T> {
     /// Entries that any member knows.
     pub(crate) all: Vec<T>,
-    /// Members with their states, in the order of their list, then others by name.
+    /// Members with their states, in the order of their list, then other members by name.
     pub(crate) members: Vec<Member>,
     /// Members that cannot list all, with the reasons.
     pub(crate) missing: Vec<String>,

@@ -48,7 +48,8 @@ impl Seat {
     ) -> Result<Option<(Cluster, Self)>, Failure> {
         if let Some(name) = layers.optional(&table::NAME)? {
             let (mut cluster, mut seat) = Self::read(layers, name)?;
-            // A member that is also a candidate may end because of another configuration.
+            // The process of a member that is also a candidate may end because the other members
+            // have another configuration.
             cluster.exit_on_mismatch = layers.required(&EXIT_ON_MISMATCH)?;
             // The runner's socket is at `--control`.
             if let Some(control) = layers.optional(&table::CONTROL)? {

@@ -246,7 +246,7 @@ pub(crate) fn grantors(layers: &mut Layers<'_>, purpose: Purpose<'_>) -> Result<
         }
         Purpose::Ask(_) | Purpose::Members(_) => needs(Right::Ask)?,
         Purpose::ChangeMembers(_) => keys::check_members(keys, origins)?,
-        // The list has only the elections of the key.
+        // No check is needed: the list has only the elections about which the key may ask.
         Purpose::Elections => {}
     }
     let supervisor = match purpose {

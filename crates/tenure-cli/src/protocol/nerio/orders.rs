@@ -49,7 +49,8 @@ pub(crate) struct EndedLeadership {
     pub(crate) fence: u64,
     /// Whether the named candidate led already.
     pub(crate) unchanged: bool,
-    /// Rest of the promise that keeps others from leading, unless the command waits for its end.
+    /// Rest of the promise that keeps other candidates from leading, unless the command waits for
+    /// the end of the promise.
     pub(crate) held: Option<Duration>,
     /// The next leader and its fence, if seen.
     pub(crate) leader: Option<(NodeName, u64)>,
@@ -115,8 +116,8 @@ impl Ending<'_> {
         }
     }
 
-    /// The failure of a look-up of a name that hangs: members answer within half a second, or are
-    /// silent.
+    /// The failure of a command whose look-up of a name hangs. Nothing else lasts so long: members
+    /// answer within half a second, or count as silent.
     fn hangs(&self) -> Failure {
         let limit = self.limit();
         let election = &self.wish.election;
@@ -296,8 +297,8 @@ impl Ending<'_> {
         Failure::new(self.late(), what, fix)
     }
 
-    /// The next leader, if the wish waits for one, or else the rest of a promise that keeps others
-    /// from leading. Also returns the time of the question.
+    /// The next leader, if the wish waits for one, or else the rest of a promise that keeps other
+    /// candidates from leading. Also returns the time of the question.
     async fn next(
         &self,
         before: &Leads,

@@ -39,8 +39,8 @@ pub(crate) struct Service {
     stage: &'static str,
     /// The members for which a recovery waits, or the losses that caused a quarantine.
     waits: Option<String>,
-    /// End of the wait for a raised lease-max, and the notice about that wait, which prints its
-    /// rest.
+    /// End of the wait until a raised lease-max holds, and the notice, whose text has the rest of
+    /// the wait.
     raise: Option<(Time, Notice)>,
     /// Whether the node cannot write its state directory, in any stage.
     failing: bool,
@@ -247,7 +247,7 @@ impl Service {
                 asked = control.next() => self.answer(node, asked).await,
                 notice = notices.recv() => match notice {
                     Ok(notice) => hear(&mut self, &notice)?,
-                    // The node's own status is current.
+                    // Missed notices do no harm: the status asks the node itself.
                     Err(RecvError::Lagged(_)) => {}
                     Err(RecvError::Closed) => return Ok(()),
                 }
@@ -375,7 +375,7 @@ mod tests {
         assert!(service.waits.is_some(), "the reason stays");
     }
 
-    /// A node hears of its own wait, and of another's that it lets in.
+    /// A node gets notices about its own wait, and about the wait of another node that it lets in.
     #[test]
     fn own_wait_is_in_the_status() {
         for (name, stage) in [("a", "recovering"), ("b", "serving")] {

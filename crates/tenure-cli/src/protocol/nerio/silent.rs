@@ -1,4 +1,5 @@
-//! The addresses of silent members, for lines that name them: an operator sees a wrong one there.
+//! The addresses of silent members, for lines that name these members: so an operator notices a
+//! wrong address.
 
 use tenure_core::nerio::{FoundingTrouble, Member};
 use tenure_core::{NodeName, Waiting};

@@ -180,7 +180,7 @@ pub(super) fn mismatch(what: String, exit: Exit, origins: &Origins) -> Failure {
 
 /// The reason for an unknown leader.
 pub(super) struct Nobody {
-    /// Answers of the members that prevent a leader.
+    /// The reasons in the answers of members why no candidate can lead.
     pub(super) why: String,
     /// The failure of the command if no quorum could be asked.
     failure: Option<Failure>,

@@ -37,7 +37,8 @@ impl Answers {
     }
 
     /// The number of members that have stored the changed electorate, and the number that makes a
-    /// quorum. The changed electorate counts only if it is the highest.
+    /// quorum. The changed electorate counts only if it has the highest id of all reported
+    /// electorates.
     pub(super) fn stored(&self, change: &Change) -> (usize, usize) {
         let Some(electorate) = self.electorate() else { return (0, 1) };
         let changed = match change {

@@ -346,8 +346,8 @@ pub(super) async fn change(
             OperatorError::Refused { refusal, .. } if !over && passes(refusal) => {
                 tokio::time::sleep(AGAIN).await
             }
-            // The voter to add answers this command, but the leader does not know the voter yet: it
-            // has not asked the voter since its removal.
+            // The voter to add answers this command, but the leader does not know the voter yet:
+            // the leader has not asked the voter since the removal of the voter.
             OperatorError::Refused { refusal: Refusal::UnknownVoter, .. }
                 if !over
                     && matches!(&change, Change::Add(id) if asked.answers.of_id(id).is_some()) =>

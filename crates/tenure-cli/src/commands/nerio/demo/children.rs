@@ -21,7 +21,7 @@ impl Children {
         Ok(Self { strangers: children()? })
     }
 
-    /// Reaps a child that has ended, and returns its status. Strangers are reaped in silence.
+    /// Reaps a child that has ended, and returns its status. Reaps strangers without a report.
     pub(super) fn reap(&mut self) -> Option<(Pid, WaitStatus)> {
         loop {
             let (pid, status) = retry_on_intr(|| wait(WaitOptions::NOHANG)).ok()??;
@@ -58,7 +58,8 @@ fn children() -> io::Result<Vec<Pid>> {
         let task = task?.path();
         let list = match fs::read_to_string(task.join("children")) {
             Ok(list) => list,
-            // A thread has ended meanwhile. Only the first thread starts processes.
+            // A thread that has ended meanwhile had no children: only the first thread starts
+            // processes.
             Err(_) if !task.exists() => continue,
             Err(error) if error.raw_os_error() == Some(Errno::SRCH.raw_os_error()) => continue,
             Err(error) => return Err(error),

@@ -4,7 +4,7 @@
 //! three `tenure node`, two `tenure run`      processes   real ones; `children` reaps them
 //!    │ CMD of the leader                     roles       writes a line every 20 ms, with its fence
 //!    ▼
-//! the file ──► lines ──► judge               work, judge    who led when, and ever two at once
+//! the file ──► lines ──► judge               work, judge    who led when; did two lead at once?
 //!                          │
 //! the clock ──► script ◄───┘                 play      resign, kill -9, SIGSTOP in turn
 //!                 │

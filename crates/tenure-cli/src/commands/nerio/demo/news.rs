@@ -100,12 +100,12 @@ impl News {
     }
 }
 
-/// Seconds with milliseconds: `1.203 s`.
+/// Seconds, with three decimals: `1.203 s`.
 pub(super) fn seconds(span: Duration) -> String {
     format!("{:.3} s", span.as_secs_f64())
 }
 
-/// Milliseconds with microseconds.
+/// Milliseconds, with three decimals.
 pub(super) fn millis(span: Duration) -> f64 {
     let micros = u32::try_from(span.as_micros()).unwrap_or(u32::MAX);
     f64::from(micros) / 1_000.0

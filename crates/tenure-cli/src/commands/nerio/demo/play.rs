@@ -47,7 +47,8 @@ pub(super) struct Demo {
     observer: Observer,
     /// The observer works as long as its node exists.
     node: Node,
-    /// Latest end of the lease of recent leaderships at the grantors, by fence.
+    /// For each recent leadership, by its fence: the latest end of its lease that grantors have
+    /// reported.
     leases: BTreeMap<u64, Time>,
     step: Step,
     /// The latest fault and its time, until the next leader writes.
@@ -66,7 +67,7 @@ enum Step {
     Pause { until: Time, next: Fault },
     /// The other candidate must lead soon.
     Struck(Strike),
-    /// The other candidate leads, and the victim is mended soon.
+    /// The other candidate leads, and the demo repairs the victim soon.
     TakenOver(Strike),
     /// The remaining time is too short for another fault.
     Closing,
@@ -127,7 +128,7 @@ impl Demo {
         }
     }
 
-    /// Lets each leader work for a while, and then does the next fault.
+    /// Lets each leader work for a while, and then carries out the next fault.
     async fn script(&mut self) -> Result<(), Stop> {
         let lease = self.settings.lease;
         let settings = self.workdir.settings();
@@ -138,7 +139,8 @@ impl Demo {
             let leader = self.pause(fault).await?;
             let strike = Strike { fault, victim: leader.id, fence: leader.fence };
             let at = self.strike(&strike)?;
-            // A resignation waits for the end of the work, the other faults for the lease.
+            // After a resignation the next leader waits for the end of CMD, and after other faults
+            // for the end of the lease.
             let wait = if fault == Fault::Resign { self.settings.grace } else { lease };
             self.turns(at, wait + SLACK, |demo, _| demo.struck.is_none()).await?;
             if fault == Fault::Resign {
@@ -294,7 +296,7 @@ impl Demo {
         self.tell(news)
     }
 
-    /// Does this fault, and returns its time.
+    /// Carries out this fault, and returns the time.
     fn strike(&mut self, strike: &Strike) -> Result<Time, Stop> {
         let at = clock::now();
         let Strike { fault, victim, .. } = strike;

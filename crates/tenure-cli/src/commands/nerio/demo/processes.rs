@@ -15,10 +15,10 @@ use super::workdir::{CANDIDATES, GRANTORS, WorkDir};
 use crate::exit::Exit;
 use crate::failure::{Failure, clipped};
 
-/// The pause before a process that ended by itself is started again.
+/// The pause before the demo restarts a process that ended by itself.
 const RESTART: Duration = Duration::from_secs(1);
-/// The longest wait for all processes to end. The wait begins after the request to end and a
-/// candidate's grace, and again after SIGKILL.
+/// The longest wait for processes to end: once after SIGTERM, in addition to a candidate's grace,
+/// and once more after SIGKILL.
 const PATIENCE: Duration = Duration::from_secs(10);
 const POLL: Duration = Duration::from_millis(5);
 
@@ -44,7 +44,7 @@ pub(super) struct Departure {
     pub(super) name: &'static str,
     /// Description of the end.
     pub(super) how: String,
-    /// Whether the demo starts the process again; not after an error.
+    /// Whether the demo starts the process again; after an error it does not.
     pub(super) returns: bool,
 }
 
@@ -92,7 +92,7 @@ impl Processes {
         }
     }
 
-    /// Continues a stopped candidate, or starts a killed one again.
+    /// Continues a stopped candidate, or starts a killed candidate again.
     pub(super) fn mend(&mut self, workdir: &WorkDir, name: &str) -> Result<(), Failure> {
         let Some(process) = self.process(name) else { return Ok(()) };
         signal(process.pid, Signal::CONT);
@@ -124,14 +124,14 @@ impl Processes {
                 continue;
             }
             let all = &mut self.all;
-            // The ended process is a part of CMD that a candidate left behind, and that the guard
-            // has ended.
+            // A process that is not in the list is a part of CMD: a candidate left it behind, and
+            // the guard has ended it.
             let Some(process) = all.iter_mut().find(|p| p.pid == Some(pid)) else { continue };
             process.pid = None;
             if process.killed {
                 continue;
             }
-            // `tenure run` passes on the end of its command: 128 and the signal.
+            // If a signal ended CMD, `tenure run` ends with 128 plus the number of the signal.
             let returns = status.signaled() || status.exit_status().is_some_and(|code| code > 128);
             process.restart_at = Some(clock::now().after(RESTART));
             let how = how(workdir, process.name, status);

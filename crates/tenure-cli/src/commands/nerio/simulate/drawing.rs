@@ -7,7 +7,7 @@ use svg::node::element::{Circle, Element, Line, Polyline, Rectangle, Text, Title
 /// An unfinished drawing. The drawing has coordinates of its own, and the page scales it.
 pub(super) struct Drawing(Element);
 
-/// The part of a text that stands at its point.
+/// The part of a text that is drawn at the given point.
 #[derive(Clone, Copy)]
 pub(super) enum Anchor {
     Start,

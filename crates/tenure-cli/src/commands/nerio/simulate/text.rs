@@ -160,7 +160,7 @@ fn trials(answer: &Answer) -> String {
     text
 }
 
-/// The simulated time, and its speed.
+/// The simulated time, and the speed of the simulation.
 pub(super) fn effort(report: &Report) -> String {
     let effort = &report.answer.effort;
     let question = &report.answer.question;
