@@ -140,7 +140,7 @@ impl<const MAY_OVERLAP: bool> Deployment for Kafka<MAY_OVERLAP> {
     }
 
     /// S + R + two reports, the detection of an end, the writing and reading of a record, and twice
-    /// the time of a claim; and G.
+    /// the time of a claim. In `at-most-one` G comes on top.
     fn take_over(&self) -> Option<Duration> {
         let group = 2 * SESSION + SESSION / 2;
         let grace = if MAY_OVERLAP { Duration::ZERO } else { strict().lease };

@@ -88,7 +88,8 @@ pub enum TlsCause {
     /// The other side ended the handshake, and its alert names no cause.
     #[error("{said}: {}", HANDSHAKE_CAUSE)]
     Handshake { said: Arc<str> },
-    /// An unknown authority, on a system that has none: an image without `ca-certificates`.
+    /// The authority is unknown, on a system without any authorities, such as an image without
+    /// `ca-certificates`.
     #[error("{said}: this system has no certificates of authorities")]
     NoAuthorities { said: Arc<str> },
     #[error("{said}")]

@@ -71,7 +71,8 @@ pub(crate) async fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
     Ok(())
 }
 
-/// A process of candidates. They end with the process, and their keys with their leases.
+/// A process of candidates. The candidates end with the process, and their keys end with their
+/// leases.
 struct Members(Child);
 
 impl Members {
@@ -95,7 +96,7 @@ impl Drop for Members {
     }
 }
 
-/// Runs a process of candidates until its input ends.
+/// Runs the candidates of this process until its standard input ends.
 pub(crate) async fn wait(endpoint: &str, number: usize) -> Result<()> {
     let mut nodes = Vec::new();
     let mut campaigns = JoinSet::new();

@@ -119,7 +119,7 @@ fn left(token: &str, now: SystemTime) -> Option<Duration> {
     until.duration_since(now).ok().filter(|left| !left.is_zero())
 }
 
-/// Decodes base64 as in addresses, without padding.
+/// Decodes URL-safe base64 without padding.
 fn decoded(text: &str) -> Option<Vec<u8>> {
     let mut bits = 0_u32;
     let mut count = 0;

@@ -12,7 +12,7 @@ use crate::quorum;
 
 type Shared = OnceLock<Result<Cluster, String>>;
 
-/// Clusters that facts of one version share, each started by the first that needs it.
+/// Clusters that facts of one version share, each started by the first fact that needs it.
 pub(crate) struct Scenes {
     pub(crate) version: Version,
     single: Shared,

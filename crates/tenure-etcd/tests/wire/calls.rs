@@ -102,7 +102,8 @@ async fn moves(line: &mut Line) {
     let calls: Vec<_> = [LEASE, other, LEASE, other]
         .map(|lease| (lease, line.send(PATIENCE, Op::KeepAlive { lease })))
         .into();
-    // A newer request on a lease ends the former one, and none of another lease.
+    // A newer request on a lease ends the earlier request on this lease, and no request on another
+    // lease.
     for (nth, (_, call)) in calls.iter().enumerate() {
         let reply = line.answer(*call).await.reply;
         let given_up = nth < 2 && matches!(reply, Reply::Unknown { .. });

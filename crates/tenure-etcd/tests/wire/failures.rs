@@ -158,7 +158,7 @@ fn endpoints_are_asked_side_by_side() {
     });
 }
 
-/// A silent connection has only a watch on it: pings find out.
+/// The silent connection carries only a watch, so only pings notice the silence.
 #[test]
 fn silent_connection_is_noticed() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();

@@ -33,7 +33,7 @@ const GONE: u32 = 2;
 /// The shortest pause between two queries, also on request.
 const LEAST: Duration = Duration::from_millis(500);
 
-/// The wait for an assignment after which the member is reported.
+/// After this wait for an assignment, the watch reports why the member still waits.
 const JOINING: Duration = Duration::from_secs(5);
 
 /// Queries the topic, on a thread of its own. The thread ends when all clones are dropped.

@@ -24,7 +24,7 @@ pub(crate) const FACTS: &[Fact] = &[
     ),
 ];
 
-/// Stops the owner until another member has read the records since.
+/// Stops the owner until another member has read the records that were written meanwhile.
 async fn stopped(stage: &Stage, brokers: &str, config: &ClientConfig) -> Seen {
     let first = Member::join(config, stage.name())?;
     first.wait("assigned [0]").await?;

@@ -37,7 +37,7 @@ impl RoundTimes {
         let Self { first, after_stop, after_loss } = self;
         // The initial wait, and at most three heartbeats: a call, an announcement, the election.
         let begins = config.lease + config.max_clock_skew + 3 * config.heartbeat;
-        // The bound in true time.
+        // The longest time without a leader after a loss, in true time.
         let bound = config.lease + 3 * config.max_clock_skew + 2 * config.heartbeat;
         let all =
             |all: &[Duration]| all.iter().copied().map(seconds).collect::<Vec<_>>().join(", ");

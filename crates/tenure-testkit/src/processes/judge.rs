@@ -1,8 +1,9 @@
 //! The judge: reads the journal and says whether two CMDs ever ran at once, or a CMD ran beyond its
 //! lease.
 //!
-//! Lines have the order of their writes, and each clock reading was taken before its write. By both
-//! orders, one leadership must be over before the next begins.
+//! Lines have the order of their writes, and each line has a clock reading from just before its
+//! write. One leadership must be over before the next begins, both by the order of lines and by the
+//! clock.
 
 use std::fmt;
 use std::time::Duration;

@@ -121,7 +121,7 @@ impl Company {
         }
     }
 
-    /// Counts the requests of all voters so far; with `paths`, only those.
+    /// Counts the requests of all voters so far, to these paths; without paths, all requests.
     pub(crate) async fn sent(&self, paths: &[&str]) -> Result<u64> {
         let mut sent = 0;
         for voter in &self.voters {

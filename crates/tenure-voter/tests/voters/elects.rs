@@ -64,7 +64,8 @@ fn resignation_elects_another() {
     });
 }
 
-/// The lease of the last leader runs out; a shorter lease ends sooner.
+/// The second leader loses the last other voter, so its lease runs out. The lease is short to save
+/// time.
 #[test]
 fn lost_leader_is_replaced() {
     run(async {
@@ -84,7 +85,7 @@ fn lost_leader_is_replaced() {
     });
 }
 
-/// Three voters know one seed, the first of them, which answers last.
+/// Three voters know only one seed, the address of the first voter. This voter starts last.
 #[test]
 fn seed_finds_all_voters() {
     run(async {
@@ -138,8 +139,8 @@ fn senseless_answers_delay_no_other() {
 /// The voters elect another leader after this number of missed heartbeats.
 const TOLERANCE: u32 = 5;
 
-/// Three of four voters elect, whatever the fourth answers. Its `reason` counts the failed
-/// requests.
+/// Three of four voters elect, whatever the fourth answers. The failed requests to the fourth voter
+/// are counted under `reason`.
 fn delays_nobody(answers: Option<Vec<String>>, reason: &str) {
     run(async {
         let hung = bind();

@@ -188,7 +188,7 @@ async fn restarted_group_leaves_no_vacancy() {
         leads(&handles, id).await;
     }
     assert_eq!(lookout.end(), None);
-    // The other group causes this, and the test would see its absence.
+    // The green group prevents vacancies: without it, a second lookout must see one.
     for process in green {
         process.close().await;
     }

@@ -161,7 +161,7 @@ impl Hand {
         self.read_back(reading, number).await
     }
 
-    /// Waits for the record of any process's entry in this reading.
+    /// Waits until this reading returns the record with this number, of any process.
     pub(crate) async fn read_back(&self, reading: Reading, number: EntryNumber) -> Record {
         self.until(|report| found(report, reading, number)).await
     }

@@ -270,7 +270,7 @@ fn with_folders_below(root: &Path, text: &str) -> String {
     moved
 }
 
-/// Whether a command only asks.
+/// Whether a command only asks for a state, and changes nothing.
 fn is_question(command: &str) -> bool {
     let words: Vec<_> = command.split_whitespace().collect();
     match words[..] {
