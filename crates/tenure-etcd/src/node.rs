@@ -77,7 +77,7 @@ impl Node {
         self.driver.election(name)
     }
 
-    /// Replaces the value of this leader that others see. The node writes the value as soon as etcd
+    /// Replaces the value that others see of this leader. The node writes the value as soon as etcd
     /// can be reached, if the leadership lasts so long. This call does not wait for the write.
     pub fn proclaim(&self, leader: &Leader<AtMostOne>, value: &str) -> Result<(), ProclaimError> {
         let value = Value::new(value)?;
@@ -125,8 +125,8 @@ impl Node {
 }
 
 impl Builder {
-    /// Uses this existing lease first. The node renews this lease, and revokes it in the end. The
-    /// revocation also deletes keys that other owners attached to the lease.
+    /// Uses this existing lease until the lease ends. The node renews this lease, and revokes it in
+    /// the end. The revocation also deletes keys that other owners attached to the lease.
     ///
     /// The names of the node's keys hold the id of this lease, but the keys are attached to another
     /// lease. If the process ends without a resignation, the next process with this lease waits

@@ -35,8 +35,8 @@ pub enum Notice {
         /// etcd's reason to refuse the earlier login; `None` if the earlier login was still good.
         why: Option<Arc<str>>,
     },
-    /// The node could not replace the login at the endpoint in use before the login ends. The node
-    /// tries again.
+    /// The node failed to log in anew at the endpoint in use before the present login ends. The
+    /// node tries again.
     NotLoggedIn { endpoint: Endpoint, why: Arc<str> },
     /// The node no longer uses this endpoint, and tries the next one.
     Disconnected { endpoint: Endpoint, why: Arc<str> },

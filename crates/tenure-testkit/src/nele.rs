@@ -82,7 +82,7 @@ impl<const MAY_OVERLAP: bool> Deployment for Kafka<MAY_OVERLAP> {
     /// not the end of a CMD.
     const MANNERS: &[Manner] = if MAY_OVERLAP { &[Manner::Polite] } else { &Manner::ALL };
 
-    /// Timing of the faults, longer than a session.
+    /// The timing by which faults last; the lease is longer than a session.
     fn timing(&self) -> Timing {
         strict()
     }

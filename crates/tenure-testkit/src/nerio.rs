@@ -79,7 +79,8 @@ impl<N: Network> Deployment for Nerio<N> {
         Some(&self.network)
     }
 
-    /// Two leaders never lead, whatever is cut; runners have no connections, and join no group.
+    /// Two candidates never lead at once, whatever is cut; runners have no connections, and join no
+    /// group.
     fn knows(&self, fault: Fault) -> bool {
         !matches!(fault, Fault::RoutesCut | Fault::ClientMoved | Fault::RunnerJoins)
     }

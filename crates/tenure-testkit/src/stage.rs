@@ -1,5 +1,6 @@
 //! A stage for stories about a protocol: real cores, each with a clock and a directory, and the
-//! letters between them. Time passes only at the call of a story.
+//! letters between them. Time passes only when a story calls a method such as
+//! [`pass`](Stage::pass).
 //!
 //! A protocol brings a [`Scene`]. The macro `stage!` makes `Stage`, a type of the test crate, so
 //! that the tests of the protocol can add methods:

@@ -26,7 +26,7 @@ const TOGETHER: usize = 1_000;
 const AT_ONCE: usize = 10;
 /// With the default of 10 s the renewals of all candidates would take two cores of etcd.
 const LEASE: Duration = Duration::from_secs(60);
-/// The argument of a process of candidates, before an endpoint and their number.
+/// The first argument of a process of candidates. The endpoint and the number of candidates follow.
 pub(crate) const MEMBER: &str = "--crowd";
 
 struct Cost {

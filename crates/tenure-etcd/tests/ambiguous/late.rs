@@ -54,7 +54,7 @@ fn a_late_key(version: Version) {
             }
         })
         .await;
-        // The key existed for a while: every new key takes a revision.
+        // The fence shows that the key existed for a while, because every new key takes a revision.
         let leader = soon(rival.election("late").unwrap().campaign("rival")).await.unwrap();
         assert!(leader.fence().number() > beside.fence().number() + 2, "created, deleted, ours");
         assert!(beside.is_current());

@@ -129,7 +129,7 @@ impl Participant {
         let status = self.process.ended().unwrap();
         let is_right = match (self.kind, self.fate) {
             (_, Fate::Dies) => status.is_some(),
-            // A process that is interrupted while it waits reports that.
+            // An etcdctl that is interrupted while it waits reports the interruption.
             (Kind::Etcdctl, _) => {
                 let is_cancelled = said.contains("context canceled");
                 status.is_some_and(|status| status.success() || is_cancelled)

@@ -23,7 +23,8 @@ pub(crate) fn on_history(keys: &[Key], departed: &[Participant]) {
     assert!(values.is_subset(&known), "strangers: {:?}", values.difference(&known));
 }
 
-/// Each kind led, and a candidate that never led left while others waited before and behind it.
+/// Each kind led, and a candidate left without ever leading, while others waited before and behind
+/// it.
 pub(crate) fn on_variety(keys: &[Key], leaders: &[Key], departed: &[Participant]) {
     let led: BTreeSet<_> =
         departed.iter().filter(|one| one.claim().is_some()).map(|one| one.kind).collect();

@@ -134,7 +134,7 @@ fn hand_over(version: Version) {
     });
 }
 
-/// An operator revokes the lease: the leader learns it, and another one leads.
+/// An operator revokes the lease: the leader learns of the loss, and another candidate leads.
 #[test]
 fn a_lease_revoked_by_hand() {
     let cluster = Cluster::start(Version::Oldest, 1).unwrap();

@@ -9,7 +9,7 @@ use tenure_services::etcd::{Cluster, Restore, Version};
 
 use crate::common::{all, node, options, run, seen, soon, until_stored, until_waits};
 
-/// In seconds: a restore takes less, and the test waits for a third of it.
+/// In seconds. A restore takes less time than a lease, and the test waits for a third of a lease.
 const LEASE: u64 = 120;
 
 fn puts(cluster: &Cluster, count: usize) {

@@ -82,8 +82,8 @@ async fn term_after_a_snapshot(stage: Stage) -> Seen {
         let mut other = connect(&cluster, OTHERS[0]).await?;
         let found = read(&mut late).await?;
         let now = read(&mut other).await?.raft_term();
-        // If the machine stood still, etcd may have elected another leader. That leader begins its
-        // term with an entry, which would spoil this trial.
+        // If the machine stood still, etcd may have elected another leader. A new leader writes an
+        // entry at the start of its term, which would spoil this trial.
         if now != term {
             continue;
         }

@@ -52,7 +52,7 @@ impl Stage {
         self.scenes.version
     }
 
-    /// A name that no other fact on the same server uses: of a key, or of several.
+    /// A name for one key or several, which no other fact on the same server uses.
     pub(crate) fn name(&self) -> &'static str {
         self.name
     }

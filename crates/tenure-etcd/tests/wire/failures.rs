@@ -43,7 +43,8 @@ fn large_answer_breaks_no_link() {
         let told = line.answer(watch).await;
         assert!(matches!(told.reply, Reply::Changed(_)), "the watch goes on: {told}");
         assert!(!line.was_disconnected());
-        // A read of keys succeeds all the same; 3.7 leaves out the lease, too.
+        // A read of the key alone succeeds. In its answer 3.7 leaves out the lease as well as the
+        // value.
         let keys = Keys::Prefix("s/".into());
         let key = Act::Read(Read { keys, pick: Pick::First, keys_only: true });
         let key = found(line.reply(then(vec![key])).await).unwrap();

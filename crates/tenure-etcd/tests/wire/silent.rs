@@ -29,8 +29,8 @@ async fn line(cluster: &Cluster, way: &Proxy) -> Line {
     }
 }
 
-/// Asks again until a watch opens, as the core does. The core gives a watch up just before the wire
-/// sees the end of the watch's time.
+/// Asks again until a watch opens, as the core does. The core gives a watch up a moment before the
+/// watch's time is over.
 async fn opens_in_the_end(line: &mut Line, reads: bool) {
     soon(opens(line, reads)).await;
 }

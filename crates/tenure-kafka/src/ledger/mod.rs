@@ -91,7 +91,7 @@ impl From<KafkaError> for LedgerError {
 
 impl Ledger {
     /// Notes that brokers have given this user the right to read the topic. A later refusal then
-    /// withdraws that right.
+    /// counts as a loss of that right.
     pub fn may_read(&self) {
         self.rights.has(Right::Topic);
     }

@@ -20,7 +20,8 @@ use crate::explain;
 use crate::notice::Notice;
 use crate::topic::{ANSWER, id, shape};
 
-/// The number of publish intervals between two queries: a query costs less than an interval.
+/// The number of publish intervals between two queries: a query costs less than the records of one
+/// interval.
 const INTERVALS: u32 = 30;
 
 /// The longest pause between two queries.

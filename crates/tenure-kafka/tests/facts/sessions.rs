@@ -8,7 +8,7 @@ use tenure_testkit::facts::{Failure, Seen, fact};
 use crate::member::{Member, classic, newer, settings};
 use crate::stage::{Fact, Stage, append, producer};
 
-/// A busy machine does not miss heartbeats for so long.
+/// In milliseconds: a busy machine does not miss heartbeats for so long.
 const SESSION: &str = "10000";
 
 pub(crate) const FACTS: &[Fact] = &[

@@ -58,7 +58,7 @@ impl RoundTimes {
 /// The first leader stops, and the second leader is cut off. All others wait.
 async fn round(count: u64, took: &mut RoundTimes) -> Result<()> {
     let cluster = stage::start()?;
-    // A relay before the second participant can be cut.
+    // The second participant reaches the server only through this relay, which can be cut.
     let relay = Relay::start(cluster.server(0).address())?;
     let through = format!("nats://{}", relay.address());
     let began = clock::now();

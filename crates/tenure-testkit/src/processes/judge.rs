@@ -38,9 +38,9 @@ impl Leadership {
     }
 }
 
-/// Bound on work beyond the end of a lease for which the machine is to blame. After a standstill of
-/// the machine, CMD may run for a moment before its guard gets the processor. Outside the soak the
-/// moment may take seconds.
+/// Longest work beyond the end of a lease that may still be the machine's fault. After a standstill
+/// of the machine, CMD may run for a moment before its guard gets the processor. Outside the soak
+/// the moment may take seconds.
 pub(super) fn moment() -> Duration {
     Duration::from_millis(if is_soak() { 500 } else { 3_000 })
 }

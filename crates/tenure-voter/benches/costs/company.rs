@@ -21,7 +21,7 @@ const ELECTION: &str = "billing";
 /// No voter starts an election by itself: the bench asks for each election.
 const SPREAD: Duration = Duration::from_secs(3_600_000);
 
-/// The time of an election after which the bench asks again.
+/// If an election takes longer than this time, the bench asks again.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 pub(crate) struct Company {

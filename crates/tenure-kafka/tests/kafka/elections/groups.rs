@@ -54,7 +54,7 @@ type Reign = (String, Leader<MayOverlap>);
 struct Handles(Arc<Mutex<BTreeMap<u32, Vec<Reign>>>>);
 
 impl Handles {
-    /// The roles that this process leads, or any.
+    /// The roles that the process `by` leads; for `None`, the roles that any process leads.
     fn led(&self, by: Option<&str>) -> Vec<u32> {
         let mut all = self.0.lock().unwrap();
         all.values_mut().for_each(|handles| handles.retain(|(_, leader)| leader.is_current()));

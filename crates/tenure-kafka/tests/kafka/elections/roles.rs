@@ -35,7 +35,8 @@ async fn start(name: &str, id: &str, by: By, addresses: &str) -> Node<AtMostOne>
     let group = name.parse().unwrap();
     let mode = Mode::AtMostOne;
     let mut config = patient(short(election, group, id.parse().unwrap(), ROLES, mode));
-    // With the newer protocol a member may not hear of an assignment, and joins anew after R.
+    // With the newer protocol a member may not hear of an assignment, and joins anew after R
+    // (`max_poll_interval`).
     config.session_timeout = SESSION;
     config.heartbeat_interval = Duration::from_millis(400);
     config.max_poll_interval = config.session_timeout;

@@ -115,7 +115,7 @@ async fn late_revocation_is_answered_in_time(by: GroupProtocol, name: &str) {
     let revoked = one.rebalance(Change::Revoked, 1).await;
     let given = two.rebalance(Change::Assigned, 1).await;
     assert_eq!(given.partitions, revoked.partitions);
-    // The answer comes after three quarters of R, and not at once.
+    // The answer comes after three quarters of R (`max_poll_interval`), and not at once.
     assert!(tenure::clock::now().since(began) > Duration::from_secs(8));
     let lost = one.within(Duration::from_secs(1), |report| match report {
         Report::Rebalance(one) => Some(one.clone()),

@@ -58,7 +58,8 @@ impl<'a> Ann<'a> {
 
     /// A member that has read its own record.
     async fn member(cluster: &'a Shared, config: Config, by: GroupProtocol) -> (Self, RebalanceId) {
-        // Brokers hear of this right first, and the test waits for the right to the topic.
+        // Brokers hear of this right first. The test then waits for the right to the topic, so this
+        // right holds by then.
         cluster.allow(Resource::Group(&config.group_id()), true).unwrap();
         let mut ann = Self::new(cluster, config, by).await;
         ann.hand.ledger.request(&Request::Join(Membership(1)));
