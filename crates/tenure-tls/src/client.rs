@@ -143,8 +143,8 @@ impl TlsCause {
 }
 
 /// The likely causes of the alert `handshake_failure`. A server with a key on the curve P-521 sends
-/// this alert, because the TLS library does not offer servers signatures on that curve. A server
-/// that misses a client certificate sends this alert with TLS 1.2, which has no better alert.
+/// this alert, because the TLS library offers no signatures on that curve to servers. A server that
+/// misses a client certificate sends this alert with TLS 1.2, which has no better alert.
 pub const HANDSHAKE_CAUSE: &str = "the server's certificate may have a key that this program \
                                    cannot check, such as P-521, or the server may want a client \
                                    certificate";

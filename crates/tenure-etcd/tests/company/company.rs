@@ -86,7 +86,7 @@ impl<'a> Company<'a> {
         }
     }
 
-    /// Ends all processes, starts no more, and asserts that no key is left.
+    /// Ends all processes without starting others, and asserts that no key is left.
     async fn dissolve(&mut self) {
         while !self.contenders.is_empty() {
             let leader = self.settled().await;

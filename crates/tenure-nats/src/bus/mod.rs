@@ -51,7 +51,7 @@ pub enum News {
 #[derive(Debug)]
 pub struct Up {
     client: Client,
-    /// The maximum number of bytes of a packet, by the server.
+    /// The maximum number of bytes of a packet, as the server gives it.
     pub max_payload: usize,
     number: u64,
 }
