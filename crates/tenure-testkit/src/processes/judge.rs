@@ -2,8 +2,8 @@
 //! lease.
 //!
 //! Lines have the order of their writes, and each line has a clock reading from just before its
-//! write. One leadership must be over before the next begins, both by the order of lines and by the
-//! clock.
+//! write. By the order of lines, and also by the clock, a leadership must be over before the next
+//! begins.
 
 use std::fmt;
 use std::time::Duration;
