@@ -29,8 +29,8 @@ impl Report {
         found.filter_map(|(endpoint, found)| Some((endpoint, found.as_ref().ok()?)))
     }
 
-    /// The members that lack the fix for leaders stuck on their disks: with them candidates of
-    /// other programs may lose their leases without knowing (E3).
+    /// The members that lack the fix for an etcd leader that is stuck on its disk. Without that
+    /// fix, candidates of other programs may lose their leases without knowing (E3).
     pub fn unfixed(&self) -> impl Iterator<Item = (&Endpoint, &Status)> {
         self.members().filter(|(_, status)| !status.version.has_stalled_leader_fix())
     }

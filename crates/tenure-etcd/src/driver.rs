@@ -30,8 +30,8 @@ pub(crate) enum Ask {
     Counters(oneshot::Sender<Counters>),
 }
 
-/// The mark of leaderships that a node has won. Each node has its own mark, known by its address in
-/// memory.
+/// The mark of the leaderships that a node has won. Each node has its own mark; two marks differ by
+/// their addresses in memory.
 #[derive(Default, Debug)]
 pub(crate) struct Mark {
     _place: u8,
@@ -124,9 +124,9 @@ impl Driver {
         }
     }
 
-    /// Reports a necessary request that etcd refused to the campaigns that wait for it. A refusal
-    /// without an election concerns all campaigns, unless the node has a lease: then candidates
-    /// already stand in their queues.
+    /// Tells waiting campaigns that etcd refused a request which they need. A refusal that names no
+    /// election concerns all campaigns while the node has no lease. Once the node has a lease, its
+    /// candidates already stand in their queues.
     fn report_refusal(
         election: Option<&ElectionName>,
         doing: &str,

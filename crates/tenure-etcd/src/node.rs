@@ -18,8 +18,8 @@ use crate::options::CheckedOptions;
 /// The participant of a process in elections on etcd. Clones are the same participant.
 ///
 /// When the last clone and the last handle that came from it are gone, the node gives up all
-/// leaderships and campaigns, and ends. [`close`](Self::close) does so at once, and waits until it
-/// is done; a process that ends without `close` lets its lease run out.
+/// leaderships and campaigns, and ends. [`close`](Self::close) makes the node do this at once, and
+/// waits for the end. If a process ends without `close`, its lease runs out.
 ///
 /// ```no_run
 /// use tenure_etcd::{Config, Node, Options};
@@ -77,7 +77,7 @@ impl Node {
         self.driver.election(name)
     }
 
-    /// Replaces the value of this leader that others see. The node writes the value as soon as etcd
+    /// Replaces the value that others see of this leader. The node writes the value as soon as etcd
     /// can be reached, if the leadership lasts so long. This call does not wait for the write.
     pub fn proclaim(&self, leader: &Leader<AtMostOne>, value: &str) -> Result<(), ProclaimError> {
         let value = Value::new(value)?;
@@ -113,9 +113,9 @@ impl Node {
         self.driver.ask(Ask::Counters).await
     }
 
-    /// Gives up all leaderships and campaigns, and waits until its keys are deleted and its lease
-    /// is revoked. The wait lasts at most a quarter of the lease, but at least 0.5 s and never
-    /// above 5 s. After `close` every handle of this node says that the node does not lead.
+    /// Gives up all leaderships and campaigns, and waits until the node's keys are deleted and its
+    /// lease is revoked. The wait lasts at most a quarter of the lease, but at least 0.5 s and
+    /// never above 5 s. After `close` every handle of this node says that the node does not lead.
     ///
     /// End all work under a leadership before this call. Dropping the future changes nothing: the
     /// node closes all the same.
@@ -125,8 +125,8 @@ impl Node {
 }
 
 impl Builder {
-    /// Uses this existing lease first. The node takes the lease over: the node renews the lease,
-    /// and revokes it in the end. Then keys of other owners on the lease end, too.
+    /// Uses this existing lease until the lease ends. The node renews this lease, and revokes it in
+    /// the end. The revocation also deletes keys that other owners attached to the lease.
     ///
     /// The names of the node's keys hold the id of this lease, but the keys are attached to another
     /// lease. If the process ends without a resignation, the next process with this lease waits

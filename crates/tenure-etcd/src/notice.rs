@@ -35,16 +35,17 @@ pub enum Notice {
         /// etcd's reason to refuse the earlier login; `None` if the earlier login was still good.
         why: Option<Arc<str>>,
     },
-    /// The node could not replace the login at the endpoint in use before the login ends. The node
-    /// tries again.
+    /// The node failed to log in anew at the endpoint in use before the present login ends. The
+    /// node tries again.
     NotLoggedIn { endpoint: Endpoint, why: Arc<str> },
-    /// The node uses this endpoint no longer, and tries the next one.
+    /// The node no longer uses this endpoint, and tries the next one.
     Disconnected { endpoint: Endpoint, why: Arc<str> },
     /// The node could not use this endpoint, and tries the next one.
     Unreachable { endpoint: Endpoint, why: Arc<str> },
     /// The node cannot observe this election: its observers end.
     NotObserved { election: ElectionName, why: Arc<str> },
-    /// Another cluster answers than at the start: the node ignores its answers.
+    /// The endpoints now lead to another cluster than at the start. The node ignores the answers of
+    /// that cluster.
     OtherCluster {
         /// Time for which every endpoint has answered for that other cluster.
         lasting: Duration,

@@ -24,14 +24,14 @@ use crate::endpoint::Endpoint;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Options {
     /// The members, preferred ones first. The node uses one member at a time. When that member
-    /// fails, the node asks all members, each 200 ms after the member before, and uses the first
+    /// fails, the node asks all members, each 200 ms after the previous member, and uses the first
     /// whose store answers.
     pub endpoints: Vec<Endpoint>,
     /// Certificates for TLS. `None` with `https` endpoints: the system's authorities are trusted.
     pub tls: Option<Tls>,
     /// The login, if etcd asks for one. A server without authentication accepts any login.
     pub credentials: Option<Credentials>,
-    /// The longest time of a connection to one endpoint. Default 2 s.
+    /// The longest time that an attempt to connect to one endpoint may take. Default 2 s.
     pub connect_within: Duration,
 }
 
@@ -70,7 +70,7 @@ impl Options {
 pub struct CheckedOptions(Arc<Options>);
 
 impl CheckedOptions {
-    /// These options with another time for connecting.
+    /// These options with another `connect_within`.
     pub(crate) fn connecting_within(&self, connect_within: Duration) -> Self {
         Self(Arc::new(Options { connect_within, ..Options::clone(&self.0) }))
     }

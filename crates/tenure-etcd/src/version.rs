@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// A version of etcd's server, as `3.5.13`.
+/// A version of etcd's server, such as `3.5.13`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Version {
     pub major: u32,
@@ -15,10 +15,10 @@ impl Version {
     /// The oldest supported version.
     pub const OLDEST: Self = Self { major: 3, minor: 4, patch: 0 };
 
-    /// Whether this version has the fix of etcd#15247, as have 3.4 from 3.4.31, 3.5 from 3.5.13,
-    /// and every later minor version. Without the fix, a leader that is stuck on its disk revokes
-    /// leases that were renewed elsewhere. Tenure moves its keys to another lease in time (ruling
-    /// 14); other programs may lose their leases without notice.
+    /// Whether this version has the fix of etcd#15247. The fix is in 3.4 from 3.4.31, in 3.5 from
+    /// 3.5.13, and in every later minor version. Without the fix, a leader that is stuck on its
+    /// disk revokes leases that were renewed elsewhere. Tenure moves its keys to another lease in
+    /// time (ruling 14); other programs may lose their leases without notice.
     #[must_use]
     pub fn has_stalled_leader_fix(self) -> bool {
         let mended = match (self.major, self.minor) {

@@ -36,8 +36,8 @@ impl Authority {
         self.folder.path().join("ca.pem")
     }
 
-    /// A certificate for both sides, and its key. Members need both sides, because they are their
-    /// own clients.
+    /// A certificate for servers and for clients, and its key. A member needs both uses, because a
+    /// member is also a client of itself.
     fn sign(&self, name: &str, expired: bool) -> (PathBuf, PathBuf) {
         let mut params =
             CertificateParams::new(vec!["127.0.0.1".to_owned(), name.to_owned()]).unwrap();

@@ -54,8 +54,8 @@ impl ClientContext for ClientLog {
         tracing::debug!(target: LOG, "{error}: {reason}");
         let code = error.rdkafka_error_code();
         let text = match code {
-            // The library counts a broker twice: by its listed name, and by the name that the
-            // broker gives itself.
+            // The library's own text gives a number of brokers, and counts each broker twice: by
+            // its listed name, and by the name that the broker gives itself.
             Some(Code::AllBrokersDown) => "no broker can be reached",
             _ => lasting(reason),
         };

@@ -45,7 +45,7 @@ pub(crate) fn take(property: &Property) -> Result<(), RDKafkaConfRes> {
     let mut config = ClientConfig::new();
     match config.set(property.name(), property.value()).create_native_config() {
         Err(KafkaError::ClientConfig(code, ..)) => Err(code),
-        // Other values pass here; a client that is made with them fails.
+        // Some other wrong settings pass here, and fail only when a client is made with them.
         _ => Ok(()),
     }
 }

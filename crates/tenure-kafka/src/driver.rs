@@ -34,7 +34,7 @@ pub(crate) enum Ask {
 
 pub(crate) enum Incoming {
     Report(Report),
-    /// The member without an assignment is in another phase.
+    /// The phase of a member without an assignment has changed.
     Phase,
 }
 

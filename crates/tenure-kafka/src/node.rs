@@ -42,7 +42,7 @@ impl Class for MayOverlap {
 /// `Node<MayOverlap>`, in `at-least-one`, have no fences. The node joins the group with the first
 /// campaign, and leaves it when the last campaign ends. When the last clone and the last handle
 /// that came from it are gone, the node gives up all leaderships and leaves. [`close`](Self::close)
-/// does so at once and waits for it.
+/// makes the node do this at once, and waits for the end.
 ///
 /// ```no_run
 /// use tenure::AtMostOne;
@@ -160,9 +160,9 @@ impl<C: Class> Node<C> {
         self.driver.ask(Ask::Counters).await
     }
 
-    /// All leaders of all roles, according to the leaders' own entries, for a table. The table is
-    /// complete a moment after the first observation of a role began, and as long as any role is
-    /// observed. `None` once the node is closed. Cancel safe.
+    /// All leaders of all roles, according to the leaders' own entries, for a table. The table
+    /// becomes complete a moment after the first observation of a role began, and stays complete as
+    /// long as any role is observed. `None` once the node is closed. Cancel safe.
     pub async fn seen(&self) -> Option<Vec<Seen>> {
         self.driver.ask(Ask::Seen).await
     }
@@ -262,8 +262,8 @@ impl<C: Class> Builder<C> {
     }
 
     /// Makes sure of the topic, and starts the node on a thread of its own, so that an application
-    /// that blocks cannot starve a heartbeat. Fails after up to half a minute if no broker answers:
-    /// an unknown topic may break the promise.
+    /// that blocks cannot starve a heartbeat. Fails after up to half a minute if no broker answers,
+    /// because a topic that was not checked may break the promise of the mode.
     ///
     /// # Errors
     ///

@@ -77,7 +77,8 @@ pub enum PropertyError {
 pub enum Why {
     Flag(&'static str),
     Needs(&'static str, &'static str),
-    /// This client does not read the property; the setting to use instead.
+    /// This client does not read the property. The first text names what the client lacks, the
+    /// second the setting to use instead.
     Lacks(&'static str, &'static str),
 }
 

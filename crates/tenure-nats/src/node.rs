@@ -23,8 +23,9 @@ const SILENCE_MIN: Duration = Duration::from_millis(500);
 /// The participant of a process in elections on NATS. Clones are the same participant.
 ///
 /// When the last clone and the last handle that came from it are gone, the node resigns all
-/// leaderships and ends. [`close`](Self::close) does so at once, and waits until it is done. If the
-/// process of a leader ends without `close`, the election has no leader until the lease ends.
+/// leaderships and ends. [`close`](Self::close) makes the node do this at once, and waits for the
+/// end. If the process of a leader ends without `close`, the election has no leader until the lease
+/// ends.
 ///
 /// ```no_run
 /// use tenure_nats::{Config, Node, Options};

@@ -20,7 +20,7 @@ pub enum Notice {
         /// Version of NATS that the server runs.
         version: Arc<str>,
     },
-    /// The node uses this server no longer, and tries the next one.
+    /// The node no longer uses this server, and tries the next one.
     Disconnected { server: Server, why: Arc<str> },
     /// The node could not use this server, and tries the next one.
     Unreachable { server: Server, error: ConnectError },
@@ -33,7 +33,7 @@ pub enum Notice {
     /// The server in use reports an error that is neither about a right nor about the login, such
     /// as a stale connection.
     Complains { server: Server, said: Arc<str> },
-    /// The server in use accepts this login no longer, and ends the connection. The node reads the
+    /// The server in use no longer accepts this login, and ends the connection. The node reads the
     /// files of the login again, and logs in at the next server.
     LoggedOut { server: Server, said: Arc<str> },
     /// More messages come in than this node can read, and some were lost.

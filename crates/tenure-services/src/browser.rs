@@ -10,7 +10,7 @@ use crate::{debian, tool};
 /// The name of the program, and of Debian's package.
 const CHROMIUM: &str = "chromium";
 
-/// Makes sure that there is Chromium: otherwise root installs Debian's package.
+/// Makes sure that Chromium exists; if it is missing, root installs Debian's package.
 pub fn chromium() -> Result<PathBuf, Error> {
     let works = || tool::says(Command::new(CHROMIUM).arg("--version")).is_some();
     debian::ensure(works, &[CHROMIUM], "the page is tested in Chromium, which is missing")?;

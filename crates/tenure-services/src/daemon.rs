@@ -137,7 +137,7 @@ impl Daemon {
 }
 
 impl Drop for Daemon {
-    /// Print the last lines of the log, which may show why a test failed.
+    /// Prints the last lines of the log during a panic: they may show why a test failed.
     fn drop(&mut self) {
         if thread::panicking() {
             eprintln!("the last lines of {} at {}:", self.name, self.url);

@@ -70,7 +70,7 @@ fn pom(wanted: &[&str]) -> String {
     )
 }
 
-/// Makes sure that there is a `java` that is new enough: otherwise root installs Debian's packages.
+/// Makes sure that a new enough `java` exists; if it is missing, root installs Debian's packages.
 pub(crate) fn ensure_java() -> Result<(), Error> {
     debian::ensure(java, &PACKAGES, MISSING)
 }

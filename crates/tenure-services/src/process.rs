@@ -171,7 +171,7 @@ pub(crate) fn since_boot() -> Duration {
 
 type Order = (Command, mpsc::Sender<io::Result<Child>>);
 
-/// Sends the process to the one thread that starts processes.
+/// Sends the command to the one thread that starts processes.
 fn nursery(command: Command) -> io::Result<Child> {
     static NURSERY: OnceLock<mpsc::Sender<Order>> = OnceLock::new();
     let nursery = NURSERY.get_or_init(|| {
@@ -219,7 +219,7 @@ mod tests {
         let process = thread::spawn(move || sleeper(&path)).join().unwrap();
         thread::sleep(Duration::from_millis(100));
         assert_eq!(process.ended().unwrap(), None);
-        // A killed process does not stand still.
+        // Only a process that still runs can be made to stand still.
         process.stop().unwrap();
         assert_eq!(state(process.pid()), Some('T'));
     }

@@ -9,7 +9,7 @@ use std::time::Duration;
 /// Size of one read, in bytes.
 const PIECE: usize = 16 * 1024;
 
-/// The longest wait of a write for a reader, before the connection is closed.
+/// The longest time for which a write waits for a reader. Then the relay closes the connection.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -14,10 +14,10 @@ use std::time::Duration;
 use libtest_mimic::{Arguments, Failed, Trial};
 use tenure_services::{ALL, Service};
 
-/// Set for the test that is killed, to the service that it starts.
+/// The variable of the test that is killed. Its value is the service that the test starts.
 const ROLE: &str = "TENURE_SERVICES_TO_BE_KILLED";
 
-/// Set for the test that panics.
+/// The variable of the test that panics.
 const PANICS: &str = "TENURE_SERVICES_TO_PANIC";
 
 fn main() -> ExitCode {

@@ -82,7 +82,7 @@ impl<const MAY_OVERLAP: bool> Deployment for Kafka<MAY_OVERLAP> {
     /// not the end of a CMD.
     const MANNERS: &[Manner] = if MAY_OVERLAP { &[Manner::Polite] } else { &Manner::ALL };
 
-    /// Timing of the faults, longer than a session.
+    /// The timing by which faults last; the lease is longer than a session.
     fn timing(&self) -> Timing {
         strict()
     }
@@ -140,7 +140,7 @@ impl<const MAY_OVERLAP: bool> Deployment for Kafka<MAY_OVERLAP> {
     }
 
     /// S + R + two reports, the detection of an end, the writing and reading of a record, and twice
-    /// the time of a claim; and G.
+    /// the time of a claim. In `at-most-one` G comes on top.
     fn take_over(&self) -> Option<Duration> {
         let group = 2 * SESSION + SESSION / 2;
         let grace = if MAY_OVERLAP { Duration::ZERO } else { strict().lease };

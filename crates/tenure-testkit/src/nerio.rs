@@ -35,8 +35,8 @@ pub struct Nerio<N> {
 }
 
 impl<N: Network> Nerio<N> {
-    /// A new cluster. The longest lease equals the lease, so that a node that lost its memory soon
-    /// serves again.
+    /// A new cluster. The longest lease equals the lease, so that a node that lost its memory
+    /// serves again after a short time.
     pub const fn new(network: N, timing: Timing) -> Self {
         Self { network, timing, memory: Memory::New }
     }
@@ -79,7 +79,8 @@ impl<N: Network> Deployment for Nerio<N> {
         Some(&self.network)
     }
 
-    /// Nodes send each other no messages, and runners have no connections.
+    /// Two candidates never lead at once, whatever is cut; runners have no connections, and join no
+    /// group.
     fn knows(&self, fault: Fault) -> bool {
         !matches!(fault, Fault::RoutesCut | Fault::ClientMoved | Fault::RunnerJoins)
     }

@@ -26,7 +26,7 @@ impl Rng {
         range.start + self.number() % (range.end - range.start)
     }
 
-    /// Index of a drawn element among `items`, at least one.
+    /// Index of a drawn element among `items` elements. `items` must be at least 1.
     pub fn index(&mut self, items: usize) -> usize {
         usize::try_from(self.number() % items as u64).unwrap()
     }

@@ -1,5 +1,6 @@
 //! A stage for stories about a protocol: real cores, each with a clock and a directory, and the
-//! letters between them. Time passes only at the call of a story.
+//! letters between them. Time passes only when a story calls a method such as
+//! [`pass`](Stage::pass).
 //!
 //! A protocol brings a [`Scene`]. The macro `stage!` makes `Stage`, a type of the test crate, so
 //! that the tests of the protocol can add methods:
@@ -212,7 +213,8 @@ impl<P: Scene> Stage<P> {
         self.hand(node, Input::Start(start));
     }
 
-    /// Kills the process of a node. Letters that arrive later stay under way.
+    /// Kills the process of a node. Letters that waited for a stopped process are lost; letters
+    /// still under way stay under way.
     pub fn kill(&mut self, node: usize) {
         let one = &mut self.nodes[node];
         one.core = P::core(&one.config);
@@ -301,7 +303,7 @@ impl<P: Scene> Stage<P> {
 
 /// Letters and links.
 impl<P: Scene> Stage<P> {
-    /// Puts a letter under way for this span.
+    /// Sends a letter that arrives after this span.
     pub fn later(&mut self, takes: Duration, letter: P::Letter) {
         self.sent += 1;
         self.queue.insert((self.now.after(takes), self.sent), letter);

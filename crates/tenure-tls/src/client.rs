@@ -88,7 +88,8 @@ pub enum TlsCause {
     /// The other side ended the handshake, and its alert names no cause.
     #[error("{said}: {}", HANDSHAKE_CAUSE)]
     Handshake { said: Arc<str> },
-    /// An unknown authority, on a system that has none: an image without `ca-certificates`.
+    /// The authority is unknown, on a system without any authorities, such as an image without
+    /// `ca-certificates`.
     #[error("{said}: this system has no certificates of authorities")]
     NoAuthorities { said: Arc<str> },
     #[error("{said}")]
@@ -142,8 +143,8 @@ impl TlsCause {
 }
 
 /// The likely causes of the alert `handshake_failure`. A server with a key on the curve P-521 sends
-/// this alert, because the TLS library does not offer servers signatures on that curve. A server
-/// that misses a client certificate sends this alert with TLS 1.2, which has no better alert.
+/// this alert, because the TLS library offers no signatures on that curve to servers. A server that
+/// misses a client certificate sends this alert with TLS 1.2, which has no better alert.
 pub const HANDSHAKE_CAUSE: &str = "the server's certificate may have a key that this program \
                                    cannot check, such as P-521, or the server may want a client \
                                    certificate";

@@ -45,8 +45,8 @@ impl Class for MayOverlap {
 ///
 /// The leaders of a `Node<AtMostOne>`, in `majority`, have fences. The leaders of a
 /// `Node<MayOverlap>`, in `available`, have no fences. When the last clone and the last handle that
-/// came from it are gone, the node resigns and ends. [`close`](Self::close) does so at once and
-/// waits until others have received the resignation.
+/// came from it are gone, the node resigns and ends. [`close`](Self::close) makes the node do this
+/// at once, and waits until others have received the resignation.
 #[derive(Clone, Debug)]
 pub struct Node<C: Class> {
     config: Checked,

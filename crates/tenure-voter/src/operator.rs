@@ -86,8 +86,8 @@ impl Operator {
     /// Asks the voter at `url` for an election.
     ///
     /// Without a leader the voter polls the others, and all voters draw once a majority is free. A
-    /// leader in mode `majority` obeys: it renews its lease no more, and leads to the end of the
-    /// lease. Then all voters draw, and any campaigning voter may win. In `available` all voters
+    /// leader in mode `majority` obeys: it stops renewing its lease, and leads until the lease
+    /// ends. Then all voters draw, and any campaigning voter may win. In `available` all voters
     /// draw at once.
     ///
     /// # Errors

@@ -35,7 +35,7 @@ pub(crate) async fn count(client: &mut Client, prefix: &str, count: i64) -> Resu
     Ok(())
 }
 
-/// Opens a stream for watches, with a watch without events.
+/// Opens a stream of watches by a watch that never gets an event.
 pub(crate) async fn stream(client: &mut Client) -> Result<WatchStream> {
     let mut stream = client.watch("nothing", None).await?;
     stream.message().await?;

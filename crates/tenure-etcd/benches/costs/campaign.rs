@@ -13,8 +13,8 @@ use crate::{Result, bare};
 /// A pause in which background work ends.
 const IDLE: Duration = Duration::from_millis(5);
 
-/// Measures in turn the bare requests, Tenure's and etcd's own: with a new lease each time, then
-/// all on one lease.
+/// Measures in turn the bare requests, a campaign of Tenure, and a campaign of etcd's election
+/// service: first with a new lease each time, then all on one lease.
 pub(crate) async fn measure(quick: bool) -> Result<()> {
     let rounds = if quick { 100 } else { 500 };
     let cluster = stage::start()?;

@@ -26,7 +26,7 @@ const TOGETHER: usize = 1_000;
 const AT_ONCE: usize = 10;
 /// With the default of 10 s the renewals of all candidates would take two cores of etcd.
 const LEASE: Duration = Duration::from_secs(60);
-/// The argument of a process of candidates, before an endpoint and their number.
+/// The first argument of a process of candidates. The endpoint and the number of candidates follow.
 pub(crate) const MEMBER: &str = "--crowd";
 
 struct Cost {
@@ -71,7 +71,8 @@ pub(crate) async fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
     Ok(())
 }
 
-/// A process of candidates. They end with the process, and their keys with their leases.
+/// A process of candidates. The candidates end with the process, and their keys end with their
+/// leases.
 struct Members(Child);
 
 impl Members {
@@ -95,7 +96,7 @@ impl Drop for Members {
     }
 }
 
-/// Runs a process of candidates until its input ends.
+/// Runs the candidates of this process until its standard input ends.
 pub(crate) async fn wait(endpoint: &str, number: usize) -> Result<()> {
     let mut nodes = Vec::new();
     let mut campaigns = JoinSet::new();

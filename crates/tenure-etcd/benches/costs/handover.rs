@@ -14,7 +14,8 @@ use crate::{Result, bare};
 /// Ages of the waiting candidate's key when the leader resigns.
 const JUST: [Duration; 2] = [Duration::ZERO, Duration::from_millis(10)];
 
-/// Measures in turn the bare requests, Tenure's and etcd's own. All leases exist before and after.
+/// Measures in turn the bare requests, a hand-over of Tenure, and a hand-over of etcd's election
+/// service. No measured hand-over makes or revokes a lease.
 pub(crate) async fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
     let rounds = if quick { 50 } else { 200 };
     let cluster = stage::start()?;
@@ -50,7 +51,7 @@ pub(crate) async fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
 struct Bare {
     leader: Party,
     waiter: Party,
-    /// The waiter's stream; its thread has the stream within a round.
+    /// The waiter's stream of watches; `None` while the waiter's thread uses the stream in a round.
     stream: Option<WatchStream>,
     lease: i64,
     rounds: u32,

@@ -12,7 +12,7 @@ use crate::stage::{self, LONG, Party};
 use crate::target::Targets;
 use crate::{Result, bare};
 
-/// The time in which woken candidates show themselves.
+/// The pause after a departure, in which every woken candidate gets its event.
 const STIR: Duration = Duration::from_millis(100);
 
 type Campaign = JoinHandle<std::result::Result<Leadership<AtMostOne>, tenure::CampaignError>>;
@@ -35,7 +35,7 @@ pub(crate) async fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
         // The candidates start in turn, so that they wait in the order of their numbers.
         bare::count(&mut client, "queue/", i64::try_from(number + 1)?).await?;
     }
-    // All watches are open.
+    // All watches open during this pause.
     tokio::time::sleep(10 * STIR).await;
     println!(
         "waiters: {count} in one election, each with a session (lease and connection) of its own"
@@ -44,7 +44,7 @@ pub(crate) async fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
     let mut handovers = Samples::new();
     for departure in 0..departures {
         let before = heard(&nodes).await?;
-        // By turns the leader leaves, and a candidate from the middle of the queue.
+        // The leader and a candidate from the middle of the queue leave by turns.
         if departure % 2 == 0 {
             let (next, won) = campaigns.pop_first().ok_or("nobody waits")?;
             let began = clock::now();
@@ -84,7 +84,7 @@ fn campaign(node: &Node) -> Result<Campaign> {
     Ok(tokio::spawn(async move { election.campaign("10.0.0.7:8080").await }))
 }
 
-/// The number of events of etcd to each candidate.
+/// The number of answers and events that each candidate has got from etcd.
 async fn heard(nodes: &BTreeMap<usize, Node>) -> Result<BTreeMap<usize, u64>> {
     let mut heard = BTreeMap::new();
     for (number, node) in nodes {

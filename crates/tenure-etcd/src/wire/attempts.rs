@@ -10,7 +10,8 @@ use tenure_core::etcd::{Refusal, Reply};
 use super::fault::Fault;
 use super::links::{Link, Links};
 
-/// The link of a request and its start there, for the timeout that cancels it.
+/// The link of a request, and the time at which the attempt on this link began. When the request
+/// runs out of time, the caller learns from this value which link was silent.
 pub(super) type Placement = Option<(Arc<Link>, Time)>;
 
 pub(super) struct Attempts<'a> {

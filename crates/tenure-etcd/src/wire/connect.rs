@@ -248,7 +248,7 @@ async fn attempt(options: &Options, endpoint: &Endpoint) -> Result<Connection, C
     if is_proxy.map_err(|error| explain(&error, endpoint))? {
         return Err(ConnectError::GrpcProxy { endpoint: endpoint.clone() });
     }
-    // The checks hold for this connection only.
+    // The checks hold only for this connection: the sealed channel makes no other.
     seal.set();
     let header = answer.header.unwrap_or_default();
     let status = Status {
@@ -331,7 +331,7 @@ const ALERT_PAUSE: Duration = Duration::from_millis(10);
 /// The maximum number of attempts that may run out of time.
 const LATE: u32 = 2;
 
-/// Bytes that are no record of TLS.
+/// The TLS library's errors for bytes that are no record of TLS.
 const SIGNS_OF_NO_TLS: [&str; 2] = ["invalidcontenttype", "corrupt message"];
 /// Errors of a connection whose TLS alert came too late, or whose server expected TLS.
 const SIGNS_OF_CLOSING: [&str; 5] = [
@@ -341,7 +341,7 @@ const SIGNS_OF_CLOSING: [&str; 5] = [
     "connection reset",
     "operation was canceled",
 ];
-/// An expired certificate of ours, or of the server.
+/// Errors for an expired certificate, ours or the server's.
 const SIGNS_OF_AGE: [&str; 2] = ["certificate expired", "certificateexpired"];
 const SIGN_OF_NO_TRUST: &str = "invalid peer certificate";
 /// A server sends this alert if it has no certificate of a kind that the client can check.

@@ -28,8 +28,8 @@ const GOOD_AFTER: Duration = Duration::from_secs(5);
 /// The pause before another login: short, because renewals wait for it.
 const LOGIN: Backoff =
     Backoff { first: Duration::from_millis(20), longest: Duration::from_millis(200) };
-/// The connector does not renew a shorter login ahead of its end. Otherwise the connector would log
-/// in all the time, and etcd makes logins slow on purpose.
+/// The connector does not renew a login ahead of its end if the login lasts for less than this
+/// time. Otherwise the connector would log in all the time, and etcd makes logins slow on purpose.
 const AHEAD_FROM: Duration = Duration::from_secs(2);
 /// The longest time until the connector renews a login.
 const AHEAD_MAX: Duration = Duration::from_hours(24);
@@ -49,7 +49,8 @@ pub(super) struct Connector {
     round: Round,
     connections: u64,
     links: u64,
-    /// Failures in a row to connect, or of a connection soon after its start.
+    /// Number of failures in a row: attempts to connect that failed, and connections that failed
+    /// soon after their start.
     failures: u32,
     /// Logins in a row that lasted no longer than [`GOOD_AFTER`].
     logins: u32,
@@ -224,7 +225,7 @@ impl Connector {
         }
     }
 
-    /// The time at which to renew a login that is good for `left`.
+    /// The time from now until the connector renews a login that is good for `left`.
     fn ahead(&mut self, left: Duration) -> Option<Duration> {
         if left < AHEAD_FROM {
             return None;
@@ -234,7 +235,7 @@ impl Connector {
         Some((left / 2 + later).min(AHEAD_MAX))
     }
 
-    /// A pause that keeps the connector from logging in all the time.
+    /// The pause before the next login, so that the connector does not log in all the time.
     fn pause_before_login(&mut self, since: Time) -> Option<Duration> {
         let good = clock::now().since(since) > GOOD_AFTER;
         self.logins = if good { 0 } else { self.logins.saturating_add(1) };

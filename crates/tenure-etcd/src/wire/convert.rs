@@ -117,7 +117,8 @@ fn key_value(stored: PbKeyValue) -> KeyValue {
     }
 }
 
-/// The largest value in an event of a watch, in bytes. A read has the same limit.
+/// The largest value in an event of a watch, in bytes. The client library has the same limit for
+/// answers to observers.
 const VALUE_MAX: usize = 4 << 20;
 
 pub(super) fn change(event: PbEvent) -> Option<(Revision, Change)> {

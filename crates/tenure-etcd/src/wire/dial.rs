@@ -44,7 +44,7 @@ pub(super) fn channel(
     seal: Seal,
 ) -> Result<Channel, Error> {
     let mut tcp = HttpConnector::new();
-    // The caller adds the TLS layer.
+    // The client library adds the TLS layer around this connector.
     tcp.enforce_http(false);
     tcp.set_nodelay(true);
     tcp.set_connect_timeout(Some(within));

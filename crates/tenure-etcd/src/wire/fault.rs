@@ -10,8 +10,8 @@ use tenure_core::etcd::{Refusal, Reply};
 /// The maximum number of bytes of a foreign text that are passed on.
 const SAID_MAX: usize = 512;
 
-/// The client library's text, with both sizes, for an answer above its limit. The answer has a
-/// value of another client, and the server allows larger values than by default.
+/// A part of the client library's text for an answer above its limit. Such an answer has a value of
+/// another client, from a server that allows larger values than etcd's default.
 const TOO_LARGE: &str = "decoded message length too large";
 
 #[derive(Clone, PartialEq, Eq, Debug)]

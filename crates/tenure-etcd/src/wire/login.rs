@@ -1,4 +1,4 @@
-//! The login on a connection, which can be made anew without closing the connection.
+//! The login on a connection. The driver can log in anew and keep the connection open.
 //!
 //! etcd checks the token of each call, and from 3.4.42, 3.5.28, 3.6.9 and 3.7 of each renewal of a
 //! lease. etcd checks the token of a watch only when the watch is opened. So later requests carry
@@ -96,8 +96,8 @@ fn bearing(plain: Plain, token: Token) -> Channel {
 
 #[expect(clippy::disallowed_methods, reason = "etcd says in wall time when a token ends")]
 fn wall_time() -> SystemTime {
-    // If the two clocks differ, the driver logs in too early, or only after etcd has refused the
-    // token.
+    // If this machine's clock differs from etcd's clock, the driver logs in too early, or only
+    // after etcd has refused the token.
     SystemTime::now()
 }
 
@@ -119,7 +119,7 @@ fn left(token: &str, now: SystemTime) -> Option<Duration> {
     until.duration_since(now).ok().filter(|left| !left.is_zero())
 }
 
-/// Decodes base64 as in addresses, without padding.
+/// Decodes URL-safe base64 without padding.
 fn decoded(text: &str) -> Option<Vec<u8>> {
     let mut bits = 0_u32;
     let mut count = 0;

@@ -46,7 +46,8 @@ pub(super) async fn run(
             let _ = incoming.send(Incoming::Answer(answer)).await;
         });
     }
-    // Calls under way go on.
+    // Calls under way go on. Calls that wait for a turn end without an answer, which no driver
+    // awaits any more.
     turns.close();
 }
 

@@ -25,15 +25,15 @@ use super::streams::{Live, Stage, Step, Streams, id};
 /// etcd warns of servers that take values above 10 MB.
 const EVENT_MAX: usize = 64 << 20;
 
-/// The wire gives a watch up when this part of its time (1/8) is left. The core gives the watch up
-/// only at the end of the time. Its `Unwatch` then looks like the `Unwatch` of a watch that is not
-/// wanted any more.
+/// The wire gives a watch up when this part of its time (1/8) is left. The core sends an `Unwatch`
+/// at the end of the time, and also for a watch that it no longer wants. The wire cannot tell these
+/// two apart, so it must give up a late watch before the core does.
 const EARLIER: u32 = 8;
 
 /// The reason why a watch cannot resume.
 const GIVEN_UP: &str = "the connection was given up";
 
-/// The maximum number of bytes of one revision that are kept until all of it has come.
+/// The maximum number of bytes of one revision that are kept until the whole revision has come.
 const REVISION_MAX: usize = 16 << 20;
 
 pub(super) async fn run(

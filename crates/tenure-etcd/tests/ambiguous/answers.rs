@@ -1,5 +1,5 @@
-//! Loses an answer at each of the requests, on both versions; or the request itself, which looks
-//! the same.
+//! Loses the answer to each kind of request in turn, on both versions of etcd. Some cases lose the
+//! request itself, which looks the same to the node.
 
 use std::fmt;
 use std::time::Duration;
@@ -257,8 +257,8 @@ impl Case<'_> {
         }
     }
 
-    /// Lets the node's candidate contend again, behind the other candidate, and lead after this
-    /// candidate.
+    /// Lets the node's candidate contend again behind the leader `successor`, and lead when
+    /// `successor` resigns.
     async fn goes_on(&mut self, ours: &Node, successor: Leadership<AtMostOne>) {
         let again = campaigning(&self.election(ours), "ours");
         soon(successor.resign()).await;

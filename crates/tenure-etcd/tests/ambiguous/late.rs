@@ -16,7 +16,8 @@ const LOOK: Duration = Duration::from_millis(10);
 
 tenure_services::on_each_version!(a_late_key, lost_deletion_heals, a_late_key_without_a_lease);
 
-/// The lease lives on by another election: the key would hang this election for ever.
+/// Another election keeps the lease alive, so a key that was left behind would block this election
+/// for ever.
 fn a_late_key(version: Version) {
     let cluster = Cluster::start(version, 1).unwrap();
     run(async {
@@ -53,7 +54,7 @@ fn a_late_key(version: Version) {
             }
         })
         .await;
-        // The key existed for a while: every new key takes a revision.
+        // The fence shows that the key existed for a while, because every new key takes a revision.
         let leader = soon(rival.election("late").unwrap().campaign("rival")).await.unwrap();
         assert!(leader.fence().number() > beside.fence().number() + 2, "created, deleted, ours");
         assert!(beside.is_current());
@@ -64,8 +65,8 @@ fn a_late_key(version: Version) {
     });
 }
 
-/// The deletion never arrives, and the lease lives on by another election: a waiting candidate must
-/// not wait for its end.
+/// The deletion never arrives, and another election keeps the lease alive. A waiting candidate must
+/// not have to wait for the end of that lease.
 fn lost_deletion_heals(version: Version) {
     let cluster = Cluster::start(version, 1).unwrap();
     run(async {
@@ -95,7 +96,8 @@ fn lost_deletion_heals(version: Version) {
     });
 }
 
-/// The session gives the lease back before the create arrives: no key can be made on it any more.
+/// The session gives the lease back before the create arrives: no key can be made on this lease any
+/// more.
 fn a_late_key_without_a_lease(version: Version) {
     let cluster = Cluster::start(version, 1).unwrap();
     run(async {

@@ -15,7 +15,7 @@ use crate::verdict;
 
 /// The election that changes hands.
 const ELECTION: &str = "company";
-/// A candidate in the middle of the queue quits at least once in so many reigns.
+/// A candidate in the middle of the queue quits at least once in this number of reigns.
 const REIGNS_FOR_A_QUITTER: usize = 5;
 /// The number of contenders at a time.
 const CONTENDERS: usize = 7;
@@ -86,7 +86,7 @@ impl<'a> Company<'a> {
         }
     }
 
-    /// Lets no more processes come and all processes go; asserts that no key is left.
+    /// Ends all processes without starting others, and asserts that no key is left.
     async fn dissolve(&mut self) {
         while !self.contenders.is_empty() {
             let leader = self.settled().await;
@@ -162,7 +162,7 @@ impl<'a> Company<'a> {
         })
         .await;
         let queue = self.queue();
-        // etcdctl may not know of its key yet, and does not quit.
+        // An etcdctl that does not know of its key yet does not quit.
         let may = |one: &Participant| {
             one.is_ready() && self.may_quit(one) && is_in_the_middle(&queue, &one.value)
         };

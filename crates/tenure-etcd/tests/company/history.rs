@@ -13,11 +13,11 @@ pub(crate) struct Key {
     pub(crate) value: String,
     pub(crate) created: u64,
     pub(crate) lease: i64,
-    /// The revision at which the key went, and the latest time at which this was known here.
+    /// The revision at which the key was deleted, and the time at which this program learned that.
     pub(crate) gone: Option<(u64, Time)>,
 }
 
-/// All keys that ever were, by create revision.
+/// All keys that ever existed, by create revision.
 #[derive(Clone, Default)]
 pub(crate) struct History {
     keys: Arc<Mutex<BTreeMap<u64, Key>>>,
@@ -69,7 +69,7 @@ impl History {
         self.keys.lock().unwrap().values().cloned().collect()
     }
 
-    /// The keys that are there now; the first is the leader's.
+    /// The keys that exist now; the first is the leader's.
     pub(crate) fn queue(&self) -> Vec<Key> {
         self.all().into_iter().filter(|key| key.gone.is_none()).collect()
     }

@@ -1,5 +1,5 @@
 //! Mixed company: `etcdctl elect`, a Go program on `clientv3/concurrency`, and ours contend in one
-//! election, come and go, and some are killed. Never do two candidates lead, all agree on the
+//! election, come and go, and some are killed. Two candidates never lead at once, all agree on the
 //! leader, and nothing is left when all have gone.
 //!
 //! Each candidate is a process, ours too: this program starts itself again. Arrivals and departures

@@ -55,8 +55,8 @@ pub(crate) struct Participant {
     pub(crate) value: String,
     process: Process,
     log: PathBuf,
-    /// The time at which `etcdctl`'s report of its leadership was seen, as it does not give the
-    /// start.
+    /// The time at which the test saw `etcdctl`'s report of its leadership. The report does not say
+    /// when the leadership began.
     seen: Option<Time>,
     /// The time of the order to quit.
     told: Option<Time>,
@@ -72,8 +72,8 @@ impl Participant {
     ) -> Self {
         let value = format!("{kind:?}-{nth}").to_lowercase();
         let log = cluster.folder().join(format!("{value}.log"));
-        // A machine that stands still for some seconds ends no lease; others wait for a dead
-        // candidate.
+        // Both are long enough for a machine that stands still for some seconds. The shorter TTL
+        // keeps other candidates from waiting long for the end of a dead candidate's lease.
         let ttl = if fate == Fate::Dies { "10" } else { "30" };
         let endpoint = cluster.member(0).endpoint();
         let start = |program: &OsStr, role: &str| {
@@ -107,7 +107,7 @@ impl Participant {
         said(&self.log)
     }
 
-    /// Whether the process obeys SIGINT already. etcdctl does not show that.
+    /// Whether the process obeys SIGINT already. etcdctl does not show whether it does.
     pub(crate) fn is_ready(&self) -> bool {
         self.said().starts_with("ready\n")
     }
@@ -129,7 +129,7 @@ impl Participant {
         let status = self.process.ended().unwrap();
         let is_right = match (self.kind, self.fate) {
             (_, Fate::Dies) => status.is_some(),
-            // A process that is interrupted while it waits reports that.
+            // An etcdctl that is interrupted while it waits reports the interruption.
             (Kind::Etcdctl, _) => {
                 let is_cancelled = said.contains("context canceled");
                 status.is_some_and(|status| status.success() || is_cancelled)

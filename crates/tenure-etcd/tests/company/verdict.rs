@@ -23,7 +23,8 @@ pub(crate) fn on_history(keys: &[Key], departed: &[Participant]) {
     assert!(values.is_subset(&known), "strangers: {:?}", values.difference(&known));
 }
 
-/// Each kind led, and a candidate that never led went while others waited before and behind it.
+/// Each kind led, and a candidate left without ever leading, while others waited before and behind
+/// it.
 pub(crate) fn on_variety(keys: &[Key], leaders: &[Key], departed: &[Participant]) {
     let led: BTreeSet<_> =
         departed.iter().filter(|one| one.claim().is_some()).map(|one| one.kind).collect();
@@ -40,8 +41,8 @@ pub(crate) fn on_variety(keys: &[Key], leaders: &[Key], departed: &[Participant]
 }
 
 /// Two leaders never overlap. A process that believed in its leadership was the first in etcd. By
-/// the machine's clock its belief began after the belief of the earlier leader had ended, and ended
-/// before its key was known to be gone. Fences grew with time.
+/// the machine's clock, this belief began after the belief of the earlier leader had ended. The
+/// belief ended before the process's key was known to be gone. Fences grew with time.
 pub(crate) fn on_leaders(leaders: &[Key], departed: &[Participant]) {
     let mut claims: Vec<_> = departed.iter().filter_map(Participant::claim).collect();
     claims.sort_by_key(|claim| claim.since);

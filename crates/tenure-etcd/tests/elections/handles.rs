@@ -112,7 +112,6 @@ fn hand_over(version: Version) {
         until_waits(&cluster, "billing", &["one", "two"], &mut waiting).await;
         let behind = Waiting::Behind { who: leader.id().into(), leading: false };
         assert_eq!(soon(waits.next()).await, Some(behind));
-        // A question of the candidate's own node would change the candidate's output.
         assert_eq!(two.proclaim(&leader, "not two's"), Err(ProclaimError::NotLeading));
         one.proclaim(&leader, "one, changed").unwrap();
         let changed = seen_after(&led, &mut observer).await.leader().cloned().unwrap();
@@ -135,7 +134,7 @@ fn hand_over(version: Version) {
     });
 }
 
-/// An operator revokes the lease: the leader learns it, and another one leads.
+/// An operator revokes the lease: the leader learns of the loss, and another candidate leads.
 #[test]
 fn a_lease_revoked_by_hand() {
     let cluster = Cluster::start(Version::Oldest, 1).unwrap();

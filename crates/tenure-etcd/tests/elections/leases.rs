@@ -33,11 +33,13 @@ fn many_elections_on_one_lease() {
         // A request that an etcd with a slow disk does not answer in time is repeated.
         if after.unknown == 0 {
             // A renewal is one keep-alive and one transaction for any number of elections: the
-            // first keep-alive may have been sent before, and its transaction not.
+            // first keep-alive may have been sent before the count began, and its transaction
+            // after.
             let renewals = more("keep_alive");
             let transactions = more("txn");
             assert!(renewals > 0 && transactions <= renewals + 1, "{renewals}, {transactions}");
-            // A few of so many campaigns have no turn in time.
+            // A few calls of 400 campaigns may get no turn in time. The count begins after the
+            // campaigns.
             let refused = after.refused - before.refused;
             assert_eq!((sent(&after, "grant"), refused, after.connections), (1, 0, 1), "{after:?}");
         }
@@ -69,7 +71,7 @@ fn fewer_operations_than_elections() {
 #[test]
 fn a_lease_that_was_handed_in() {
     let cluster = Cluster::start(Version::Oldest, 1).unwrap();
-    // The start of a lease is known at once, however long the lease is.
+    // The length of the given lease does not matter, because the leadership has a lease of its own.
     for length in [120, 86_400, 86_400, 86_400] {
         let said = told(&cluster, &["lease", "grant", &length.to_string()]);
         let id = said.split_whitespace().nth(1).unwrap();

@@ -1,4 +1,4 @@
-//! `etcd grpc-proxy`, which is never used.
+//! `etcd grpc-proxy`, which the driver refuses to use.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -21,7 +21,7 @@ fn patient(endpoints: &[&str]) -> CheckedOptions {
 
 fn grpc_proxies(version: Version) {
     let cluster = Cluster::start(version, 1).unwrap();
-    // The list of members names the proxy, or the members.
+    // These arguments decide whether the proxy's list of members names the proxy or the members.
     let settings: [&[&str]; 3] = [&[], &["--advertise-client-url="], &["--namespace=shop/"]];
     let proxies = settings.map(|arguments| cluster.grpc_proxy(arguments).unwrap());
     let config = Config::default().check().unwrap();

@@ -9,7 +9,7 @@ use tenure_services::etcd::{Cluster, Restore, Version};
 
 use crate::common::{all, node, options, run, seen, soon, until_stored, until_waits};
 
-/// In seconds: a restore takes less, and the test waits for a third of it.
+/// In seconds. A restore takes less time than a lease, and the test waits for a third of a lease.
 const LEASE: u64 = 120;
 
 fn puts(cluster: &Cluster, count: usize) {
@@ -86,8 +86,8 @@ fn restored_store_ends_leaderships(version: Version) {
     });
 }
 
-/// With both flags of a newer tool revisions continue above the former ones, except for surviving
-/// keys.
+/// With two flags of a newer tool, a restore raises the store's revision above all earlier ones, so
+/// fences grow. Keys that survive the restore keep their revisions.
 #[test]
 fn careful_restore_keeps_fence_order() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();
@@ -105,8 +105,8 @@ fn careful_restore_keeps_fence_order() {
     });
 }
 
-/// A cluster with another token is another cluster: a running process ignores it and leads no more;
-/// a new process uses it.
+/// A cluster with another token is another cluster: a running process ignores the cluster and leads
+/// no more; a new process uses the cluster.
 #[test]
 fn other_cluster_is_ignored() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();

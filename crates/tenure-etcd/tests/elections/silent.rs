@@ -36,7 +36,7 @@ async fn the_leader_stands_still(cluster: &Cluster) -> bool {
     let order = [(leader + 1) % 3, leader, leader, (leader + 2) % 3];
     let mut endpoints = order.map(|n| cluster.endpoints()[n].clone());
     endpoints[2] = endpoints[2].replace("127.0.0.1", "localhost");
-    // A quarter of the lease is the bound on a connection as well.
+    // The node shortens `connect_within` to a quarter of the lease.
     let patient = Options { connect_within: PATIENCE, ..Options::clone(&options(&endpoints)) };
     let node = node(&patient.check().unwrap(), LEASE);
     let mut notices = node.notices();

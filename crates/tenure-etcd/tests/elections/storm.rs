@@ -74,8 +74,8 @@ async fn storm(cluster: &Cluster, seconds: u64) -> Result<(), ExpiredLease> {
 }
 
 /// Keeps a lease as a node does, which confirms each renewal by a transaction. Reports the longest
-/// time so far from a renewal with an answer to the answer of the next one, or until now. An error
-/// is no answer.
+/// time so far without a renewal: from the send of an answered renewal until the answer to the next
+/// renewal, or until now. An error is no answer.
 async fn keep(
     mut client: Client,
     (mut keeper, mut answers): (LeaseKeeper, LeaseKeepAliveStream),

@@ -95,7 +95,7 @@ fn a_large_value(version: Version) {
         theirs.ask(then(vec![delete("large/9")])).await;
         let won = soon(campaign).await.unwrap();
         assert!(won.is_current() && kept.is_current());
-        // The observers see no change. A watch may be lost where megabytes keep it from being read.
+        // The observers see no change. A watch may be lost when megabytes of other data delay it.
         for observer in &mut observers {
             let more = tokio::time::timeout(Default::default(), observer.next()).await;
             let same = matches!(more, Ok(Some(Change::Reset | Change::View(View::Unknown { .. }))));

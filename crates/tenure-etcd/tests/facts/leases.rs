@@ -74,7 +74,8 @@ async fn lease_ends_no_earlier(stage: Stage) -> Seen {
     let mut client = stage.client().await?;
     let only_deletions = WatchOptions::new().with_filters([WatchFilterType::NoPut]);
     let mut watch = client.watch(stage.name(), Some(only_deletions)).await?;
-    // On a machine that stands still for longer than the lease there is another one.
+    // If the machine stands still for longer than the lease, the loop tries again with another
+    // lease.
     let asked = loop {
         let asked = now();
         let lease = client.lease_grant(5, None).await?.id();

@@ -1,7 +1,8 @@
 //! Facts on which the safety of Tenure's elections on etcd rests, checked on real servers of every
 //! version. `cargo xtask facts etcd` runs this.
 //!
-//! A fact that *can* happen is tried once; facts that only sometimes happen are in [`NOT_TRIED`].
+//! If the fact is that an event *can* happen, the event is tried once. Events that happen only
+//! sometimes are in [`NOT_TRIED`].
 
 #![expect(clippy::unwrap_used, reason = "what a server does not do as expected is a failure")]
 

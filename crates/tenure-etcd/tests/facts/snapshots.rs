@@ -82,7 +82,8 @@ async fn term_after_a_snapshot(stage: Stage) -> Seen {
         let mut other = connect(&cluster, OTHERS[0]).await?;
         let found = read(&mut late).await?;
         let now = read(&mut other).await?.raft_term();
-        // Another leader, which a standing machine causes, begins with an entry.
+        // If the machine stood still, etcd may have elected another leader. A new leader writes an
+        // entry at the start of its term, which would spoil this trial.
         if now != term {
             continue;
         }

@@ -12,7 +12,7 @@ use crate::quorum;
 
 type Shared = OnceLock<Result<Cluster, String>>;
 
-/// Clusters that facts of one version share, each started by the first that needs it.
+/// Clusters that facts of one version share, each started by the first fact that needs it.
 pub(crate) struct Scenes {
     pub(crate) version: Version,
     single: Shared,
@@ -52,7 +52,7 @@ impl Stage {
         self.scenes.version
     }
 
-    /// A name that no other fact on the same server uses: of a key, or of several.
+    /// A name for one key or several, which no other fact on the same server uses.
     pub(crate) fn name(&self) -> &'static str {
         self.name
     }

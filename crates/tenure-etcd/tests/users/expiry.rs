@@ -72,7 +72,7 @@ fn more_logins_than_streams(version: Version) {
         for nth in 0..WATCHES {
             let call = line.watch(Keys::One(key(nth).as_str().into()), 0).await;
             watches.push((call, Vec::new()));
-            // Another user makes the token too old from now on.
+            // A new user makes all earlier tokens too old.
             cluster.etcdctl(&["user", "add", &format!("user-{nth}:{PASSWORD}")]).unwrap();
             for (nth, (_, written)) in watches.iter_mut().enumerate() {
                 let (header, _) = line.ask(then(vec![put(&key(nth), "", lease)])).await;
@@ -147,7 +147,8 @@ fn streams(cluster: &Cluster) -> u64 {
     line.split_whitespace().next_back().unwrap().parse().unwrap()
 }
 
-/// Logins of a node in time, and late; and all other notices.
+/// Notices of a node: logins before the token ended (`ahead`), logins after etcd refused the token
+/// (`behind`), and all others.
 #[derive(Default, Debug)]
 struct NoticeCounts {
     ahead: usize,
@@ -184,7 +185,7 @@ fn unused_tokens_expire(version: Version) {
     outlived(&with_users(config), |told| told.behind >= 3);
 }
 
-/// A login is in time if the machine never stands still for half of its time.
+/// A login comes in time if the machine never stands still for half of the token's time.
 fn signed_tokens_are_made_anew_in_time(version: Version) {
     let (cluster, _folder) = with_signed_tokens(version, ",ttl=20s");
     outlived(&cluster, |told| told.ahead >= 2 && told.behind == 0);
@@ -203,8 +204,8 @@ fn failed_early_login_is_repeated() {
     });
 }
 
-/// Whether a login ahead failed, another came before the token had ended, and no connection was
-/// closed. On a busy machine any login may fail.
+/// Whether a login ahead of the token's end failed, another succeeded before the token had ended,
+/// and no connection was closed. On a busy machine any login may fail.
 async fn is_tried_again(cluster: &Cluster, line: &mut Line) -> bool {
     line.ask(then(vec![read("poor/a")])).await;
     cluster.member(0).stop().unwrap();
@@ -229,8 +230,8 @@ async fn is_tried_again(cluster: &Cluster, line: &mut Line) -> bool {
 }
 
 /// A leader, a candidate and an observer run until the first two have reported `enough` logins: an
-/// observer asks seldom, and an unused login ends. No other notice comes, no lease is lost, and no
-/// watch is asked for again.
+/// observer asks seldom, so its login may end unused. No other notice comes, no lease is lost, and
+/// no watch is asked for again.
 fn outlived(cluster: &Cluster, enough: impl Fn(&NoticeCounts) -> bool) {
     run(async {
         let poor = user(cluster, "poor", PASSWORD);
@@ -258,7 +259,7 @@ fn outlived(cluster: &Cluster, enough: impl Fn(&NoticeCounts) -> bool) {
                 asked[nth] = watches(node).await;
                 told[nth].take(&mut notices[nth]);
             }
-            // All watches are there when a lease was renewed.
+            // All watches are open once a lease was renewed.
             let as_before = *open.get_or_insert(asked) == asked;
             let late = told.iter().any(|told| told.late > 0);
             assert!(as_before || late, "watches were asked for again");

@@ -70,7 +70,7 @@ fn lost_right_ends_one_election(version: Version) {
         assert!(told.contains(&format!("etcd refuses {doing}: {DENIED}")), "{told:?}");
 
         // The other election gets a new lease: its key waits behind the key on the old lease, if
-        // that still exists.
+        // the old key still exists.
         let again = soon(election(&us, "one").campaign("us again")).await.unwrap();
         assert!(again.fence() > one.fence());
         assert_ne!(again.id(), one.id());
@@ -83,7 +83,7 @@ fn lost_right_ends_one_election(version: Version) {
         until_stored(&cluster, "one", &["us again"]).await;
         until_stored(&cluster, "two", &["rival"]).await;
         let told = obstacles(&mut notices);
-        // The old lease cannot be revoked, as long as it is there.
+        // As long as the old lease exists, the process has no right to revoke it.
         let revoking = format!("etcd refuses revoking a lease: {DENIED}");
         assert!(told.iter().all(|told| *told == revoking), "{told:?}");
         soon(us.close()).await;

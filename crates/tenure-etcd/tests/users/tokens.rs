@@ -1,4 +1,4 @@
-//! Tokens that are older than the users.
+//! Tokens from before a change of users or rights.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -63,7 +63,7 @@ async fn transactions(line: &mut Line) {
     assert_eq!((there.key, there.value), ("e/a".into(), "value".into()));
     assert_eq!((there.created, there.modified), (revisions[0], revisions[0]));
     assert_eq!((there.lease, header.revision), (Some(LEASE), revisions[3]));
-    // The first key, and the key just before; none of `ea`.
+    // Each pick finds a key of `e/`, and never a key of `ea`.
     let key_of = |reply: Reply| found(reply).map(|found| found.key.to_string());
     for (pick, key) in [
         (Pick::First, Some("e/a")),
@@ -102,7 +102,8 @@ async fn moves(line: &mut Line) {
     let calls: Vec<_> = [LEASE, other, LEASE, other]
         .map(|lease| (lease, line.send(PATIENCE, Op::KeepAlive { lease })))
         .into();
-    // A newer request on a lease ends the former one, and none of another lease.
+    // A newer request on a lease ends the earlier request on this lease, and no request on another
+    // lease.
     for (nth, (_, call)) in calls.iter().enumerate() {
         let reply = line.answer(*call).await.reply;
         let given_up = nth < 2 && matches!(reply, Reply::Unknown { .. });
@@ -164,8 +165,8 @@ async fn many_at_once(line: &mut Line) {
     let confirmation = line.send(PATIENCE, then(vec![read("m")]));
     let renewed = line.reply(Op::KeepAlive { lease: LeaseId(7) }).await;
     assert_eq!(renewed, Reply::Alive { ttl: None }, "not behind all the others");
-    // Nor does a confirmation of a renewal wait; and a call without a turn in time was certainly
-    // not sent.
+    // A confirmation of a renewal does not wait, either. A call without a turn in time was
+    // certainly not sent.
     assert_eq!(found(line.answer(confirmation).await.reply), None);
     assert!(line.waiting() < 500, "behind all the others");
     let Reply::Txn { succeeded: true, .. } = line.answer(candidate).await.reply else { panic!() };

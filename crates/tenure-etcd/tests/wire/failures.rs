@@ -43,7 +43,8 @@ fn large_answer_breaks_no_link() {
         let told = line.answer(watch).await;
         assert!(matches!(told.reply, Reply::Changed(_)), "the watch goes on: {told}");
         assert!(!line.was_disconnected());
-        // A read of keys succeeds all the same; 3.7 leaves out the lease, too.
+        // A read of the key alone succeeds. In its answer 3.7 leaves out the lease as well as the
+        // value.
         let keys = Keys::Prefix("s/".into());
         let key = Act::Read(Read { keys, pick: Pick::First, keys_only: true });
         let key = found(line.reply(then(vec![key])).await).unwrap();
@@ -158,7 +159,7 @@ fn endpoints_are_asked_side_by_side() {
     });
 }
 
-/// A silent connection has only a watch on it: pings find out.
+/// The silent connection carries only a watch, so only pings notice the silence.
 #[test]
 fn silent_connection_is_noticed() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();

@@ -16,8 +16,8 @@ fn watch(key: &str) -> Op {
     Op::Watch { keys: Keys::One(key.into()), from: 0, deletions: false }
 }
 
-/// A line with the silent member's endpoint in use, and another one, which is faster on a busy
-/// machine.
+/// A line that uses the proxy's endpoint, and could use the member's own endpoint instead. On a
+/// busy machine the own endpoint may win the race at first, so the loop tries again.
 async fn line(cluster: &Cluster, way: &Proxy) -> Line {
     let endpoints = [way.url.clone(), cluster.member(0).endpoint().to_owned()];
     loop {
@@ -29,7 +29,8 @@ async fn line(cluster: &Cluster, way: &Proxy) -> Line {
     }
 }
 
-/// Asks as the core does, which gives a watch up just before the wire sees the end of its time.
+/// Asks again until a watch opens, as the core does. The core gives a watch up a moment before the
+/// watch's time is over.
 async fn opens_in_the_end(line: &mut Line, reads: bool) {
     soon(opens(line, reads)).await;
 }

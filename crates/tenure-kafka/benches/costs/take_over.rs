@@ -18,7 +18,7 @@ use crate::{Result, bare, ours};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Departure {
-    /// Cut off from the broker, as a lost machine.
+    /// The process is cut off from the broker, like a lost machine.
     Lost,
     /// The process gives up all leaderships, and leaves.
     Closed,
@@ -28,8 +28,8 @@ pub(crate) enum Departure {
 
 const BARE: &str = "bare";
 
-/// Waits more than two heartbeats, so that the second member has joined, until no particular
-/// moment.
+/// Waits for more than two heartbeats, so that the second member has joined. The wait differs from
+/// round to round, so that rounds end at different points of a heartbeat interval.
 pub(crate) async fn moment(number: u32) {
     tokio::time::sleep(Duration::from_secs(4) + Duration::from_millis(370) * number).await;
 }
@@ -89,7 +89,7 @@ fn judge(
     // A member learns of a change with its heartbeat: the median of a few rounds would be one of
     // two extremes.
     let [bare, least, most] = [0, 1, 2].map(|nth| mean(&all[nth]).as_secs_f64());
-    // The rest after the group's own time: a record is written and read.
+    // After the group's own time, a record must still be written and read.
     let read = (times.publish_interval + times.fetch_wait).as_secs_f64();
     let grace = exact.grace_period().as_secs_f64();
     println!(

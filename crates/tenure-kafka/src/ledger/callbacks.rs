@@ -95,8 +95,8 @@ impl ConsumerContext for Context {
     }
 }
 
-/// Gives partitions back. The library refuses a call about partitions that it does not read, and
-/// still waits for a call: so the call leaves these partitions out.
+/// Gives partitions back. The library refuses a call that names partitions which it does not read,
+/// and goes on waiting for a right call. So the call leaves these partitions out.
 pub(super) fn give_back(
     consumer: &BaseConsumer<Context>,
     list: &TopicPartitionList,

@@ -18,8 +18,8 @@ use super::callbacks::Context;
 /// its second answer.
 const QUESTIONS: usize = 3;
 
-/// Waits until the library has ended the readings of an earlier assignment. An earlier change would
-/// end a reading twice, and the library would abort the process (`rktp_started`).
+/// Waits until the library has ended the readings of an earlier assignment. A change before that
+/// moment would end a reading twice, and the library would abort the process (`rktp_started`).
 fn finish(consumer: &BaseConsumer<Context>) -> KafkaResult<()> {
     (0..QUESTIONS).try_for_each(|_| consumer.assignment().map(drop))
 }

@@ -4,7 +4,7 @@
 //! | thread | does | waits for |
 //! |---|---|---|
 //! | `tenure-member` | polls the member of the group, answers rebalances | the next event |
-//! | `tenure-ends` | looks up the ends of partitions, and the topic | answers, as long as a seek may take |
+//! | `tenure-ends` | looks up the ends of partitions, and the topic | answers, at most `seek` |
 //! | `tenure-observer` | polls a reader outside the group | the next event |
 //! | `tenure-topic` | queries whether the topic is still the same | an answer |
 //! | `tenure-end` | ends a client | its look-ups of names |
@@ -91,7 +91,7 @@ impl From<KafkaError> for LedgerError {
 
 impl Ledger {
     /// Notes that brokers have given this user the right to read the topic. A later refusal then
-    /// withdraws that right.
+    /// counts as a loss of that right.
     pub fn may_read(&self) {
         self.rights.has(Right::Topic);
     }
@@ -201,7 +201,7 @@ impl Ledger {
             watch: self.watch.clone(),
         };
         match Member::join(membership, begin) {
-            // An earlier member without an order to leave leaves now.
+            // An earlier member that got no order to leave gets it now.
             Ok(member) => {
                 if let Some(earlier) = self.member.replace(member) {
                     earlier.ask(Ask::Leave);

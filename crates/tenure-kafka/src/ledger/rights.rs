@@ -33,7 +33,7 @@ const APART: Duration = Duration::from_secs(30);
 /// The rights of a process, according to brokers. Clones share the rights.
 #[derive(Clone)]
 pub(super) struct Rights {
-    /// The longest absence of a right that the process has had.
+    /// The longest time for which a right may be missing that the process had before.
     patience: Duration,
     known: Arc<Mutex<[RightState; 2]>>,
 }

@@ -20,7 +20,8 @@ use crate::explain;
 use crate::notice::Notice;
 use crate::topic::{ANSWER, id, shape};
 
-/// The number of publish intervals between two queries: a query costs less than an interval.
+/// The number of publish intervals between two queries: a query costs less than the records of one
+/// interval.
 const INTERVALS: u32 = 30;
 
 /// The longest pause between two queries.
@@ -33,7 +34,7 @@ const GONE: u32 = 2;
 /// The shortest pause between two queries, also on request.
 const LEAST: Duration = Duration::from_millis(500);
 
-/// The wait for an assignment after which the member is reported.
+/// After this wait for an assignment, the watch reports why the member still waits.
 const JOINING: Duration = Duration::from_secs(5);
 
 /// Queries the topic, on a thread of its own. The thread ends when all clones are dropped.

@@ -1,7 +1,8 @@
 //! Facts on which the safety of elections on Kafka rests, checked on real brokers of every version,
 //! and on `rdkafka` as it is built in. `cargo xtask facts kafka` runs this.
 //!
-//! A fact that *can* happen is tried once; facts that only sometimes happen are in [`NOT_TRIED`].
+//! If the fact is that an event *can* happen, the event is tried once. Events that happen only
+//! sometimes are in [`NOT_TRIED`].
 
 #![expect(clippy::unwrap_used, reason = "what a broker does not do as expected is a failure")]
 

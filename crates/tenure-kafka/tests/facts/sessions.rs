@@ -8,7 +8,7 @@ use tenure_testkit::facts::{Failure, Seen, fact};
 use crate::member::{Member, classic, newer, settings};
 use crate::stage::{Fact, Stage, append, producer};
 
-/// A busy machine does not miss heartbeats for so long.
+/// In milliseconds: a busy machine does not miss heartbeats for so long.
 const SESSION: &str = "10000";
 
 pub(crate) const FACTS: &[Fact] = &[
@@ -24,7 +24,7 @@ pub(crate) const FACTS: &[Fact] = &[
     ),
 ];
 
-/// Stops the owner until another member has read the records since.
+/// Stops the owner until another member has read the records that were written meanwhile.
 async fn stopped(stage: &Stage, brokers: &str, config: &ClientConfig) -> Seen {
     let first = Member::join(config, stage.name())?;
     first.wait("assigned [0]").await?;

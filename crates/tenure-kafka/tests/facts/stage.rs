@@ -16,7 +16,7 @@ use tenure_testkit::facts::{self, Failure};
 /// A wait that is long enough for any event that comes.
 pub(crate) const SOON: Duration = Duration::from_secs(60);
 
-/// Brokers that facts of one version share, started by the first that needs them.
+/// Brokers that facts of one version share, started by the first fact that needs them.
 pub(crate) struct Scenes {
     version: Version,
     single: OnceLock<Result<Shared, String>>,

@@ -10,9 +10,9 @@ use tenure_testkit::handles::soon;
 
 pub(crate) type Tests = &'static [(&'static str, fn())];
 
-/// Lists the tests of a part, each in its own runtime. Tests before the semicolon run twice, under
-/// two names: once with each group protocol, as the protocols may differ, and other tests may use
-/// the same broker.
+/// Lists the tests of a part, each in its own runtime. Tests before the semicolon run once with
+/// each group protocol, because the protocols may behave differently. The two runs use different
+/// names, because they may share a broker.
 macro_rules! tests {
     ($($name:ident),* $(,)?) => {
         $crate::common::tests!(; $($name),*);

@@ -88,7 +88,8 @@ async fn create_bucket(cluster: &Cluster) -> Result<()> {
     if said["error"].is_null() { Ok(()) } else { Err(said["error"].to_string().into()) }
 }
 
-/// Puts the key if `after` is its last revision. Returns the new revision; `None` if it is not.
+/// Puts the key if `after` is its last revision. Returns the new revision; `None` if the last
+/// revision is another.
 async fn put(client: &Client, after: u64) -> Option<u64> {
     let mut headers = HeaderMap::new();
     headers.insert("Nats-Expected-Last-Subject-Sequence", after.to_string());
@@ -98,7 +99,8 @@ async fn put(client: &Client, after: u64) -> Option<u64> {
     said["seq"].as_u64().filter(|_| said["error"].is_null())
 }
 
-/// Deletes the key. A deleted key is a marker, after which `create` puts the key.
+/// Deletes the key. The deletion leaves a marker, and the next `create` puts the key after the
+/// marker's revision.
 async fn delete(client: &Client) {
     let mut headers = HeaderMap::new();
     headers.insert("KV-Operation", "PURGE");

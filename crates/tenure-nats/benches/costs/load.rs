@@ -27,7 +27,7 @@ pub(crate) async fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
             let cluster = stage::start()?;
             let config = |rank| stage::config(rank, callers);
             let company = Company::start(count, &cluster, config).await?;
-            // New candidates have settled.
+            // The new candidates settle during this pause.
             tokio::time::sleep(Duration::from_secs(12)).await;
             let rates = Meter::over(span, &cluster).await?;
             rates.print(&format!("{count} participants, {mode}"));

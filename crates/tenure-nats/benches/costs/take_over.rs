@@ -37,7 +37,7 @@ impl RoundTimes {
         let Self { first, after_stop, after_loss } = self;
         // The initial wait, and at most three heartbeats: a call, an announcement, the election.
         let begins = config.lease + config.max_clock_skew + 3 * config.heartbeat;
-        // The bound in true time.
+        // The longest time without a leader after a loss, in true time.
         let bound = config.lease + 3 * config.max_clock_skew + 2 * config.heartbeat;
         let all =
             |all: &[Duration]| all.iter().copied().map(seconds).collect::<Vec<_>>().join(", ");
@@ -58,7 +58,7 @@ impl RoundTimes {
 /// The first leader stops, and the second leader is cut off. All others wait.
 async fn round(count: u64, took: &mut RoundTimes) -> Result<()> {
     let cluster = stage::start()?;
-    // A relay before the second participant can be cut.
+    // The second participant reaches the server only through this relay, which can be cut.
     let relay = Relay::start(cluster.server(0).address())?;
     let through = format!("nats://{}", relay.address());
     let began = clock::now();

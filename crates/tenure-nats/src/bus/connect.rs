@@ -151,9 +151,9 @@ pub(super) async fn connect(
     tokio::time::timeout(within, joining).await.unwrap_or(Err(ConnectError::Silent { within }))
 }
 
-/// Passes the login to the library, which asks for it at each connection. The second time, the
-/// login fails. The library then gives up before it sends messages from the time without a
-/// connection. `signs` notes whether the server sent a nonce to sign.
+/// Passes the login to the library, which asks for it at each connection. The second request for
+/// the login fails on purpose. The library then gives up before it sends messages from the time
+/// without a connection. `signs` notes whether the server sent a nonce to sign.
 fn with_login(
     login: Option<Login>,
     connected: &Arc<AtomicBool>,

@@ -37,7 +37,7 @@ const BACKOFF: Backoff =
 /// The maximum number of unread changes of the connection. Notices beyond are dropped.
 const NEWS_MAX: usize = 256;
 
-/// The bus reports lost messages again if no message was lost for this time before.
+/// The bus reports a loss of messages only if no message was lost for this time before.
 const QUIET: Duration = Duration::from_secs(10);
 
 /// Changes of the connection.
@@ -51,7 +51,7 @@ pub enum News {
 #[derive(Debug)]
 pub struct Up {
     client: Client,
-    /// The maximum number of bytes of a packet, by the server.
+    /// The maximum number of bytes of a packet, as the server gives it.
     pub max_payload: usize,
     number: u64,
 }

@@ -15,7 +15,7 @@ use crate::subject::Kind;
 const MESSAGES_MAX: usize = 65_536;
 /// The maximum number of bytes of all packets together.
 const BYTES_MAX: usize = 32 * 1024 * 1024;
-/// The room for a question of several hundred observers.
+/// Room for one question from each of several hundred observers.
 const ASKS_MAX: usize = 1_024;
 /// The maximum number of bytes of all questions together.
 const ASKS_BYTES_MAX: usize = 4 * 1024 * 1024;

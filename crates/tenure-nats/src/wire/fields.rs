@@ -16,7 +16,7 @@ pub(super) struct ParticipantField(pub(super) Participant);
 
 pub(super) struct Instant(pub(super) WallTime);
 
-/// A span, as `1s 500ms`.
+/// A span, such as `1s 500ms`.
 pub(super) struct Span(pub(super) Duration);
 
 impl<T: LowerHex> Serialize for Hex<T> {

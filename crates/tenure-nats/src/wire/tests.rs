@@ -9,7 +9,7 @@ use tenure_testkit::allcall::arbitrary;
 
 use super::*;
 
-/// Packets of the source that contract tests draw from.
+/// Packets from the generator that the contract tests use.
 fn packet() -> impl Strategy<Value = Packet> {
     any::<u64>().prop_map(|seed| arbitrary::packet(&mut Rng::new(seed), some_call().header.times))
 }

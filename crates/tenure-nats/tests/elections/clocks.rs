@@ -13,7 +13,7 @@ use crate::common::{
     ELECTION, config, elected, hears, leads, options, ranked, renewed, run, until_alone,
 };
 
-/// A participant whose wall clock is off by this number of milliseconds.
+/// A participant, and the number of milliseconds by which its wall clock is off.
 fn shifted(id: &str, rank: u64, cluster: &Cluster) -> (Node, Arc<AtomicI64>) {
     shifted_with(Config { rank: Some(rank), ..config(id) }, cluster)
 }

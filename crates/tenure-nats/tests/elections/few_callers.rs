@@ -42,8 +42,8 @@ async fn callers_are(nodes: &BTreeMap<&str, Node>, expected: &[&str]) {
     elected(settled).await;
 }
 
-/// Five participants campaign, and two of them call. Both fall silent at once: the best of the
-/// others leads after their lease, and again two call.
+/// Five participants campaign, and two of them call. Both callers fall silent at once. After the
+/// end of the lease the best of the others leads, and again two call.
 #[test]
 fn dead_callers_are_followed() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();

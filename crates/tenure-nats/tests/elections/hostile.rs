@@ -154,7 +154,7 @@ fn tenure_nats_page() -> &'static str {
     include_str!("../../../../docs/howto/nats.md")
 }
 
-/// The lines as the page has them, for a cluster of its own.
+/// The lines as the page has them, with the page's cluster `prod`.
 fn indented(text: &str) -> String {
     text.replace("tenure.test", "tenure.prod")
 }

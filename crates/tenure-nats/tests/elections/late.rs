@@ -56,7 +56,7 @@ fn late_claims_are_not_believed(version: Version) {
             }
         };
         soon(arrived).await;
-        // The story waits for as long as a believed claim would last.
+        // The test waits for as long as a believed claim would last.
         renewed(&successor, 2).await;
         assert!(successor.is_current(), "it gave way to a claim that was over");
         until_alone(&two, "two").await;

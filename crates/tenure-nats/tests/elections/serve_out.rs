@@ -30,7 +30,8 @@ impl Side {
         Self { node, notices, leadership }
     }
 
-    /// Waits until this leader has heard of a longer lease, and returns the name of its leader.
+    /// Waits until this leader has heard of a longer lease, and returns the name of the leader with
+    /// that lease.
     async fn beaten_by(&mut self) -> String {
         loop {
             let notice = self.notices.recv().await.unwrap();

@@ -15,7 +15,7 @@ pub(crate) const FACTS: &[Fact] = &[fact!(
     "With a connection of ours nothing is sent later, told of the loss already or not."
 )];
 
-/// An own connection, which is up.
+/// A connection of Tenure's own bus, which is up.
 async fn ours(cluster: &Cluster, subject: &str) -> Result<Bus, Failure> {
     let servers: Result<_, _> = cluster.urls().iter().map(|url| url.parse()).collect();
     let options = Options { connect_within: SOON, ..Options::new(servers?) }.check()?;
@@ -47,7 +47,7 @@ async fn ours_drops_what_it_cannot_send(stage: Stage) -> Seen {
     let cluster = stage.own(1)?;
     let mut bus = ours(&cluster, "x").await?;
     cluster.server(0).kill()?;
-    // No read has happened since, so that the loss of the connection is unknown.
+    // The bus has read nothing since the kill, so it cannot know yet that the connection is lost.
     for _ in 0..500 {
         if bus.publish("x", b"kept".to_vec()) != Published::Handed {
             return Ok("known before it can be known".to_owned());

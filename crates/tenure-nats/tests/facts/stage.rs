@@ -13,7 +13,7 @@ pub(crate) const SOON: Duration = Duration::from_secs(60);
 /// A wait that is long enough in most cases.
 pub(crate) const A_WHILE: Duration = Duration::from_millis(100);
 
-/// A server that facts of one version share, started by the first that needs it.
+/// A server that facts of one version share, started by the first fact that needs it.
 pub(crate) struct Scenes {
     version: Version,
     single: OnceLock<Result<Cluster, String>>,

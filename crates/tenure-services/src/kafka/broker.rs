@@ -49,7 +49,7 @@ impl Broker {
         self.wait_brokers(|ids| ids.contains(&self.id))
     }
 
-    /// Waits until the broker knows the right brokers as ready for clients.
+    /// Waits until this broker knows which brokers take clients, and `are_right` accepts their ids.
     pub(super) fn wait_brokers(&self, are_right: impl Fn(&[i32]) -> bool) -> Result<(), Error> {
         self.wait(|| match wire::brokers(self.internal) {
             Ok(ids) if are_right(&ids) => Ok(()),

@@ -92,7 +92,7 @@ pub enum Operation {
 struct Request(Vec<u8>);
 
 impl Request {
-    /// A request with this key and version, and the number 1.
+    /// A request with this key and version, and the correlation id 1.
     fn new(key: i16, version: i16) -> Self {
         Self(Vec::new()).short(key).short(version).int(1).short(-1)
     }

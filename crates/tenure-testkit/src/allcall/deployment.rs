@@ -12,7 +12,7 @@ use crate::processes::{
     Deployment, Fault, Fleet, Host, Manner, NODES, Network, RUNNERS, Timing, in_millis,
 };
 
-/// L.
+/// L (`lease`).
 const LEASE: Duration = Duration::from_secs(3);
 /// H (`heartbeat`): an overloaded machine usually receives its own messages within half of H.
 const HEARTBEAT: Duration = Duration::from_millis(300);
@@ -64,7 +64,7 @@ impl Network for Nats {
 impl Deployment for Nats {
     const NEEDED: usize = 1;
     const WORKING: usize = 0;
-    /// H + d.
+    /// H (`heartbeat`) + d.
     const OVERLAP: Option<Duration> = Some(HEARTBEAT.saturating_add(DELAY));
     /// Only polite CMDs, so that the protocol decides the length of an overlap, and not the end of
     /// a CMD.
@@ -81,7 +81,7 @@ impl Deployment for Nats {
         vec![("TENURE_PROTOCOL", "allcall".to_owned()), ("TENURE_SERVERS", servers)]
     }
 
-    /// Each runner connects to another server first.
+    /// Each runner tries a different server first.
     fn participate(&self, runner: Host, command: &mut Command) {
         let number = runner.index() - NODES;
         let relays = (0..NODES).map(|node| &self.relays[number][(number + node) % NODES]);
@@ -102,7 +102,7 @@ impl Deployment for Nats {
     }
 
     /// A transfer names no successor, nodes keep no state, and TCP loses no data. A single server
-    /// has no routes, and its clients have no other server.
+    /// has no routes, and clients of a cut single server have no other server.
     fn knows(&self, fault: Fault) -> bool {
         match fault {
             Fault::Transferred | Fault::StateDeleted | Fault::Storm | Fault::RunnerJoins => false,
@@ -119,8 +119,8 @@ impl Deployment for Nats {
         fleet.deployment.cluster.wait_ready().unwrap();
     }
 
-    /// L + 3K + 2H (`lease`, `max_clock_skew`, `heartbeat`) if the others do not listen yet: they
-    /// may have begun just before.
+    /// L + 3K + 2H (`lease`, `max_clock_skew`, `heartbeat`), and L + K more: the other candidates
+    /// may have started just before the fault, and then listen first.
     fn take_over(&self) -> Option<Duration> {
         Some(2 * LEASE + 4 * SKEW + 2 * HEARTBEAT + NOISE)
     }

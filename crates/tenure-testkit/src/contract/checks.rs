@@ -90,8 +90,8 @@ pub fn a_late_timeout_leaves_nothing_due<S: Subject>() {
     }
 }
 
-/// A duplicate of a message, received at once or a little later, changes no standing that time
-/// alone would not have changed.
+/// A duplicate of a message, received at once or a little later, changes a standing only if time
+/// alone would have changed it as well.
 pub fn a_duplicate_changes_no_standing<S: Subject>() {
     let mut repeated = 0;
     let mut leading = 0;

@@ -25,8 +25,8 @@ fn busy<S: Subject>() -> Cluster<S> {
     cluster
 }
 
-/// Hands all messages of a packet to a core, then the timeouts that follow. Writes a packet that
-/// makes the core panic to the corpus.
+/// Hands all messages of a packet to a core, then the timeouts that follow. If the core panics,
+/// writes the packet to the corpus.
 fn receive<S: Packets>(core: &mut S::Core, now: Time, packet: &[u8]) {
     let result = catch_unwind(AssertUnwindSafe(|| {
         for (from, message) in S::open(packet) {

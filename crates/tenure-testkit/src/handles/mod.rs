@@ -37,7 +37,7 @@ const LIMIT: Duration = Duration::from_secs(480);
 
 /// Participants of one group, each with a driver of its own.
 pub trait Group {
-    /// Promise of the elections.
+    /// The class of safety that these elections promise.
     type Class: Class;
 
     /// The name of the protocol, if it cannot transfer a leadership.

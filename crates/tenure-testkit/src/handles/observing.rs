@@ -17,9 +17,9 @@ async fn known(observer: &mut Observer) -> View {
     }
 }
 
-/// Waits for the next state with another leader than `before`, or without a leader. If the machine
-/// stands still for longer than answers are used, an observer reports `Unknown`, and then the old
-/// state again.
+/// Waits for the next state with another leader than `before`, or without a leader. An answer is
+/// valid only for a while: if the machine stands still for longer, an observer reports `Unknown`,
+/// and then the old state again.
 async fn known_after(before: &View, observer: &mut Observer) -> View {
     let leader = |view: &View| view.leader().map(|leader| leader.id.clone());
     loop {

@@ -1,8 +1,9 @@
 //! The judge: reads the journal and says whether two CMDs ever ran at once, or a CMD ran beyond its
 //! lease.
 //!
-//! Lines have the order of their writes, and each clock reading was taken before its write. By both
-//! orders, one leadership must be over before the next begins.
+//! Lines have the order of their writes, and each line has a clock reading from just before its
+//! write. By the order of lines, and also by the clock, a leadership must be over before the next
+//! begins.
 
 use std::fmt;
 use std::time::Duration;
@@ -37,9 +38,9 @@ impl Leadership {
     }
 }
 
-/// Bound on work beyond the end of a lease for which the machine is to blame. After a standstill of
-/// the machine, CMD may run for a moment before its guard gets the processor. Outside the soak the
-/// moment may take seconds.
+/// Longest work beyond the end of a lease that may still be the machine's fault. After a standstill
+/// of the machine, CMD may run for a moment before its guard gets the processor. Outside the soak
+/// the moment may take seconds.
 pub(super) fn moment() -> Duration {
     Duration::from_millis(if is_soak() { 500 } else { 3_000 })
 }

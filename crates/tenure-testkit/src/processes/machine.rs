@@ -35,7 +35,8 @@ pub struct Answer {
 pub struct RunningCommand {
     child: Child,
     log: PathBuf,
-    /// Keeps the folder as long as the command: a running command makes its control socket again.
+    /// Keeps the folder until the command ends, because a running command makes its control socket
+    /// again.
     _folder: Arc<TempDir>,
 }
 

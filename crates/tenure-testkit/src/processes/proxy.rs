@@ -114,8 +114,8 @@ impl Network for Proxy {
 
 impl Drop for Proxy {
     fn drop(&mut self) {
-        // Skip the rules after a panic of the thread: it was printed, and a second panic would
-        // abort.
+        // Skip the rules after a panic of the thread: the first panic was printed, and a second
+        // panic would abort.
         if let Ok(mut rules) = self.rules.lock() {
             rules.closed = true;
         }

@@ -174,7 +174,8 @@ impl<D: Deployment> Chaos<D> {
             let lines = self.fleet.judged().tallies.lines;
             thread::sleep(ALONE);
             let judge = self.fleet.judged();
-            // Without new lines in the journal the machine stands still.
+            // While the journal gets no new lines, the machine stands still, and the absence of an
+            // overlap proves nothing.
             if judge.overlap(seen).is_zero() && judge.tallies.lines > lines {
                 break;
             }

@@ -119,7 +119,7 @@ impl WebEvents {
         }
     }
 
-    /// The first later event that `is` the wanted one.
+    /// The first later event for which `is` returns `true`.
     #[track_caller]
     pub fn find(&mut self, what: &str, is: impl Fn(&WebEvent) -> bool) -> WebEvent {
         loop {

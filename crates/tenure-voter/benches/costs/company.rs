@@ -21,7 +21,7 @@ const ELECTION: &str = "billing";
 /// No voter starts an election by itself: the bench asks for each election.
 const SPREAD: Duration = Duration::from_secs(3_600_000);
 
-/// The time of an election after which the bench asks again.
+/// If an election takes longer than this time, the bench asks again.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 pub(crate) struct Company {
@@ -121,7 +121,7 @@ impl Company {
         }
     }
 
-    /// Counts the requests of all voters so far; with `paths`, only those.
+    /// Counts the requests of all voters so far, to these paths; without paths, all requests.
     pub(crate) async fn sent(&self, paths: &[&str]) -> Result<u64> {
         let mut sent = 0;
         for voter in &self.voters {

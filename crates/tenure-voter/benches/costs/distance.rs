@@ -15,7 +15,7 @@ use tokio::time::sleep;
 
 use crate::Result;
 
-/// Relays before the voters, all on one thread.
+/// Relays in front of the voters, all on one thread.
 pub(crate) struct Distance {
     one_way: Duration,
     thread: Handle,

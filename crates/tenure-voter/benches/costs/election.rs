@@ -18,7 +18,7 @@ const ONE_WAY: [Duration; 2] = [Duration::from_millis(40), Duration::ZERO];
 const LENGTH: usize = 512;
 /// In round trips, for any number of voters.
 const TARGET: f64 = 8.0;
-/// The requests of an election: questions before it, numbers, results.
+/// The requests of an election: the questions before it, the drawn numbers, the results.
 const REQUESTS: [&str; 3] = ["status", "election/cast", "election/result"];
 
 pub(crate) async fn measure(quick: bool, targets: &mut Targets) -> Result<()> {

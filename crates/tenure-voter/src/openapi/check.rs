@@ -47,8 +47,8 @@ fn content(document: &Value, described: &Value, body: &[u8]) -> Result<(), Strin
     fits(document, &described["schema"], &body, "body")
 }
 
-/// Checks that a value fits its schema and has no other fields, for the parts of schemas that this
-/// description uses.
+/// Checks that a value fits its schema and has no other fields. Knows only the keywords of schemas
+/// that this description uses.
 fn fits(document: &Value, schema: &Value, value: &Value, at: &str) -> Result<(), String> {
     if let Some(name) = schema["$ref"].as_str() {
         let schema = document.pointer(name.trim_start_matches('#')).ok_or(name)?;

@@ -8,7 +8,7 @@ use tenure_testkit::voter::arbitrary::{ask, exchange, header};
 use super::*;
 use crate::openapi::check;
 
-/// Messages of the source that contract tests draw from.
+/// Messages from the generator that the contract tests use.
 fn drawn<T: std::fmt::Debug>(draw: fn(&mut Rng) -> T) -> impl Strategy<Value = T> {
     any::<u64>().prop_map(move |seed| draw(&mut Rng::new(seed)))
 }

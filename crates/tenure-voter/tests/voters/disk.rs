@@ -15,7 +15,7 @@ fn returned_directory_is_tried_first() {
         let mut notices = network.voters[0].notices();
         let path = network.state(0);
         let away = network.state(1);
-        // A file with this name cannot be made.
+        // With a directory of this name, the voter cannot make its trial file.
         fs::create_dir(path.join("trial")).unwrap();
         fs::rename(&path, &away).unwrap();
         let mut told = async |part: &str| loop {

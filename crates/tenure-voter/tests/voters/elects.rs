@@ -8,7 +8,7 @@ use tenure_voter::{Config, Counters, Founding, Listed, Mode, Node, Options, Seed
 
 use crate::common::{ELECTION, Network, bind, config, run, soon};
 
-/// The first election that is won.
+/// Waits for the first of these campaigns that wins, and removes it.
 async fn first(
     campaigns: &mut Vec<(usize, Campaign<AtMostOne>)>,
 ) -> (usize, Leadership<AtMostOne>) {
@@ -57,14 +57,15 @@ fn resignation_elects_another() {
         assert!(leadership.fence() > fence, "{:?} after {fence:?}", leadership.fence());
 
         let counters = network.voters[another].counters().await.unwrap();
-        // A standstill may end a leadership, and the next one is won.
+        // A standstill may end a leadership, and then a candidate wins another.
         assert!(counters.elected >= 1, "{counters:?}");
         assert!(counters.sent["heartbeat"] > 0 && counters.heard["election/cast"] > 0);
         assert!(counters.refused.is_empty(), "{counters:?}");
     });
 }
 
-/// The lease of the last leader runs out; a shorter lease ends sooner.
+/// The second leader loses the last other voter, so its lease runs out. The lease is short to save
+/// time.
 #[test]
 fn lost_leader_is_replaced() {
     run(async {
@@ -84,7 +85,7 @@ fn lost_leader_is_replaced() {
     });
 }
 
-/// Three voters know one seed, the first of them, which answers last.
+/// Three voters know only one seed, the address of the first voter. This voter starts last.
 #[test]
 fn seed_finds_all_voters() {
     run(async {
@@ -138,8 +139,8 @@ fn senseless_answers_delay_no_other() {
 /// The voters elect another leader after this number of missed heartbeats.
 const TOLERANCE: u32 = 5;
 
-/// Three of four voters elect, whatever the fourth answers. Its `reason` counts the failed
-/// requests.
+/// Three of four voters elect, whatever the fourth answers. The failed requests to the fourth voter
+/// are counted under `reason`.
 fn delays_nobody(answers: Option<Vec<String>>, reason: &str) {
     run(async {
         let hung = bind();
@@ -187,8 +188,8 @@ fn delays_nobody(answers: Option<Vec<String>>, reason: &str) {
     });
 }
 
-/// Waits for a leadership that lasts longer than the patience of its followers, by its own
-/// heartbeats. A standstill of the machine may end a leadership; the next one counts, too.
+/// Waits for a leadership that lasts longer than the patience of its followers, as counted in the
+/// leader's heartbeats. A standstill of the machine may end a leadership; the next one counts, too.
 async fn leads_on(voter: &Node<MayOverlap>, election: &Election<MayOverlap>) -> Counters {
     let beats = async || {
         let counters = voter.counters().await.unwrap();

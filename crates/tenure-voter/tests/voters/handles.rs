@@ -56,8 +56,8 @@ impl<C: Class + handles::Class> Networks<C> {
         let config = Config {
             election: election.parse().unwrap(),
             mode: C::MODE,
-            // In `available` the first election begins after so many heartbeats, and no leadership
-            // lapses.
+            // In `available` the first election begins after this number of heartbeats, and no
+            // leadership lapses.
             tolerance: if C::EXCLUSIVE { 19 } else { 5 },
             founding: Founding::List(list.to_vec()),
             ..config(id, address)

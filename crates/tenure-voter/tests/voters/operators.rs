@@ -90,7 +90,7 @@ fn any_voter_starts_the_first_election() {
     });
 }
 
-/// A registered voter is known, and stays so as long as it answers.
+/// A registered voter is known, and stays known as long as it answers.
 #[test]
 fn operator_registers_and_removes() {
     run(async {

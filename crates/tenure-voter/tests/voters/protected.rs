@@ -283,7 +283,7 @@ fn captured_request_works_nowhere_else() {
         let read = soon(stream.read(&mut answer)).await.unwrap();
         let answer = String::from_utf8_lossy(&answer[..read]).into_owned();
         assert!(answer.starts_with("HTTP/1.1 421"), "{answer}");
-        // The voter obeys a request by its own URL, or gives the reason.
+        // The voter carries out a request that names its own URL, or refuses it with a reason.
         let url = format!("http://{}", network.addresses[0]).parse().unwrap();
         let refused = operator.change(&url, change).await.unwrap_err();
         assert!(matches!(refused, OperatorError::Refused { .. }), "{refused}");

@@ -24,7 +24,8 @@ fn config(name: &str) -> Config {
     let election = name.parse().unwrap();
     let group = name.parse().unwrap();
     let mut config = Config::new(election, group, "one".parse().unwrap(), 1, Mode::AtMostOne);
-    // A leadership may be lost too early, and is won again with a higher fence.
+    // With so short a `takeover` a leadership may be lost too early, and won again with a higher
+    // fence.
     config.takeover = Duration::from_secs(4);
     config.publish_interval = Duration::from_millis(250);
     config.grace = Duration::from_millis(400);
@@ -128,7 +129,7 @@ async fn lost_broker_leaves_a_leader() {
         }
     };
     soon(is_led_anew).await;
-    // The leader goes on by new records, or comes back with a higher fence.
+    // The leader leads on as it reads new records, or comes back with a higher fence.
     let led_by_news = clock::now().after(config("kept").takeover);
     let goes_on = async {
         let mut until = first.until();

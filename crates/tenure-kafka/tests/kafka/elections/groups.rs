@@ -54,7 +54,7 @@ type Reign = (String, Leader<MayOverlap>);
 struct Handles(Arc<Mutex<BTreeMap<u32, Vec<Reign>>>>);
 
 impl Handles {
-    /// The roles that this process leads, or any.
+    /// The roles that the process `by` leads; for `None`, the roles that any process leads.
     fn led(&self, by: Option<&str>) -> Vec<u32> {
         let mut all = self.0.lock().unwrap();
         all.values_mut().for_each(|handles| handles.retain(|(_, leader)| leader.is_current()));
@@ -188,7 +188,7 @@ async fn restarted_group_leaves_no_vacancy() {
         leads(&handles, id).await;
     }
     assert_eq!(lookout.end(), None);
-    // The other group causes this, and the test would see its absence.
+    // The green group prevents vacancies: without it, a second lookout must see one.
     for process in green {
         process.close().await;
     }

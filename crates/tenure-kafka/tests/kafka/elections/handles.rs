@@ -61,18 +61,18 @@ impl<C: Class> Processes<C> {
         let id = participant.parse().unwrap();
         let group = name.parse().unwrap();
         let mut config = patient(short(name.parse().unwrap(), group, id, 1, C::MODE));
-        // An observer waits for this long, anew after each silence. A session, which ends no
-        // leadership, fits into it twice.
+        // An observer waits for `takeover`, and again after each silence. In this mode the end of a
+        // session ends no leadership, so sessions may be short: two must fit into `takeover`.
         if C::MODE == Mode::AtLeastOne {
             config.takeover = Duration::from_secs(16);
             config.session_timeout = Duration::from_secs(5);
             config.max_poll_interval = config.session_timeout;
-            // An observer begins anew after a silence of six intervals and two deliveries: a busy
-            // broker was silent for 5 s.
+            // An observer begins anew after a silence of six intervals and two deliveries. A busy
+            // broker may be silent for 5 s, so the interval is long.
             config.publish_interval = Duration::from_secs(1);
         }
         let addresses = self.addresses();
-        // The caller cannot wait.
+        // The caller is no async function, so another thread starts the process.
         let start = move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
             runtime.unwrap().block_on(start(&addresses, &name, config))

@@ -20,7 +20,8 @@ const ROLES: u32 = 16;
 /// A wait that is long enough for any event, after each of the processes has claimed.
 const SOON: Duration = Duration::from_secs(120);
 
-/// A role that ends early is won again: the awaited state comes later.
+/// If a session ends too early, a process wins its roles again, and the awaited state only comes
+/// later.
 const SESSION: Duration = Duration::from_secs(15);
 
 /// Leaders of roles, by each process's own word.
@@ -34,7 +35,8 @@ async fn start(name: &str, id: &str, by: By, addresses: &str) -> Node<AtMostOne>
     let group = name.parse().unwrap();
     let mode = Mode::AtMostOne;
     let mut config = patient(short(election, group, id.parse().unwrap(), ROLES, mode));
-    // With the newer protocol a member may not hear of an assignment, and joins anew after R.
+    // With the newer protocol a member may not hear of an assignment, and joins anew after R
+    // (`max_poll_interval`).
     config.session_timeout = SESSION;
     config.heartbeat_interval = Duration::from_millis(400);
     config.max_poll_interval = config.session_timeout;
@@ -73,7 +75,8 @@ fn stand(node: &Node<AtMostOne>, id: &str, table: &Table) {
     });
 }
 
-/// Waits until each role has one leader, of these processes, with about as many roles each.
+/// Waits until each role has one leader among these processes, and each process leads about the
+/// same number of roles.
 async fn until_spread(table: &Table, ids: &[String]) {
     let even = ROLES as usize / ids.len();
     let is_spread = || {

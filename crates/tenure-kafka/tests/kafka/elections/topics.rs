@@ -36,7 +36,8 @@ async fn lead(node: &Node<AtMostOne>) -> Leadership<AtMostOne> {
     soon(node.role(0).campaign("here")).await.unwrap()
 }
 
-/// Waits until the node leads nothing for good; returns the reason. `notices` are from before it.
+/// Waits until the node has halted, and will never lead again; returns the reason. `notices` must
+/// be older than the halt.
 async fn halted(node: &Node<AtMostOne>, mut notices: Receiver<Notice>) -> String {
     let told = async {
         loop {
@@ -122,10 +123,11 @@ async fn static_id_fences_earlier_member() {
     let of_second = second.notices();
     let led = lead(&first).await;
     let other = lead(&second).await;
-    // Only leaderships with ordered fences can have been at the same time.
+    // Two leaderships must have ordered fences, and must not be current at the same time.
     assert!(!led.leader().is_current() && other.fence() > led.fence());
-    // The first may have lost by the second's claim before the coordinator refused it. Then the
-    // first campaigns again, and is the later of the two.
+    // The second process's claim may end the first leadership before the coordinator refuses the
+    // first process. Then the first process campaigns again and joins later, and the coordinator
+    // refuses the second process.
     let stands_again = async {
         let (_, why) = tokio::join!(first.role(0).campaign("again"), halted(&first, of_first));
         why

@@ -115,7 +115,7 @@ async fn late_revocation_is_answered_in_time(by: GroupProtocol, name: &str) {
     let revoked = one.rebalance(Change::Revoked, 1).await;
     let given = two.rebalance(Change::Assigned, 1).await;
     assert_eq!(given.partitions, revoked.partitions);
-    // The answer comes after three quarters of R, and not at once.
+    // The answer comes after three quarters of R (`max_poll_interval`), and not at once.
     assert!(tenure::clock::now().since(began) > Duration::from_secs(8));
     let lost = one.within(Duration::from_secs(1), |report| match report {
         Report::Rebalance(one) => Some(one.clone()),
@@ -219,7 +219,8 @@ async fn a_partition_can_be_read_anew() {
     assert_eq!(one.write(Target::Every, new).await.offset, 1);
 }
 
-/// The newer protocol sends no empty assignment: a session without one is the sign.
+/// The newer protocol sends no empty assignment: a whole session without any assignment is the
+/// sign.
 async fn empty_assignment_is_reported(by: GroupProtocol, name: &str) {
     let cluster = cluster();
     let addresses = cluster.addresses();
@@ -362,7 +363,7 @@ async fn short_session_is_explained() {
     let said = topic::ensure(&options, &settings).await.unwrap_err().to_string();
     let begins = "session timeout is 900ms; brokers allow 1s to 1800s: change --session-timeout";
     assert!(said.starts_with(begins), "{said}");
-    // The group has its own error where no user may read the limits.
+    // Without a check of the limits, the process learns the same from the coordinator's own error.
     let ledger = tenure_kafka::Ledger::new(&options, settings.check().unwrap()).unwrap();
     let said = fatal(ledger).await;
     assert!(said.contains("lower group.min.session.timeout.ms at the brokers"), "{said}");
@@ -403,8 +404,8 @@ async fn brief_session_is_kept() {
     soon(kept).await;
 }
 
-/// Each begun reading goes on from its offset when another one begins, and the owner of everything
-/// loses everything at a join.
+/// Each begun reading goes on from its offset when another reading begins. When another member
+/// joins, the owner of all partitions loses them all.
 async fn eager_member_reads_without_gaps() {
     let cluster = cluster();
     let name = &unique("eager");

@@ -18,7 +18,8 @@ tests!(silent_name_servers_delay_no_leaving);
 /// The name of the test that runs without name servers.
 const INNER: &str = "TESTS_SILENT_NAMES";
 
-/// Other files for a single process: needs root, `unshare` and `mount` (util-linux).
+/// Puts other files in the place of the system's files, for a single process. The script needs
+/// root, `unshare` and `mount` (util-linux).
 const SCRIPT: &str = r#"mount --bind "$1" /etc/resolv.conf \
 && mount --bind "$2" /etc/nsswitch.conf && shift 2 && exec "$@""#;
 
@@ -29,7 +30,7 @@ async fn silent_name_servers_delay_no_leaving() {
     }
     let broker = cluster();
     let folder = tempfile::tempdir().unwrap();
-    // An address of this test alone, without a reader.
+    // An address of this test alone, at which no program reads.
     let [.., a, b] = std::process::id().to_be_bytes();
     let own = Ipv4Addr::new(127, 53, a, b);
     let _silent = UdpSocket::bind((own, 53)).unwrap();

@@ -10,8 +10,8 @@ use tenure_core::nele::{
 use tenure_kafka::{CheckedOptions, GroupProtocol, Ledger, Options, topic};
 use tenure_testkit::handles::PATIENCE;
 
-/// Settings of a process in `election`, on as many partitions, with times that outlast a busy
-/// machine, and the default session of groups with the newer protocol.
+/// Settings of a process in `election`, with this number of partitions, and with times that outlast
+/// a busy machine. The session timeout is the default of groups with the newer protocol.
 pub(crate) fn config(election: &str, id: &str, partitions: u32) -> Config {
     // Each election has its own group, by a hash, as a group's name is shorter than an election's.
     let mut hasher = DefaultHasher::new();
@@ -161,7 +161,7 @@ impl Hand {
         self.read_back(reading, number).await
     }
 
-    /// Waits for the record of any process's entry in this reading.
+    /// Waits until this reading returns the record with this number, of any process.
     pub(crate) async fn read_back(&self, reading: Reading, number: EntryNumber) -> Record {
         self.until(|report| found(report, reading, number)).await
     }

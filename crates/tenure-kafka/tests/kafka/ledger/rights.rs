@@ -58,7 +58,8 @@ impl<'a> Ann<'a> {
 
     /// A member that has read its own record.
     async fn member(cluster: &'a Shared, config: Config, by: GroupProtocol) -> (Self, RebalanceId) {
-        // Brokers hear of this right first, and the test waits for the right to the topic.
+        // Brokers hear of this right first. The test then waits for the right to the topic, so this
+        // right holds by then.
         cluster.allow(Resource::Group(&config.group_id()), true).unwrap();
         let mut ann = Self::new(cluster, config, by).await;
         ann.hand.ledger.request(&Request::Join(Membership(1)));
@@ -198,7 +199,7 @@ async fn brief_loss_of_group_right_heals() {
         });
         let lost = lost.await;
         assert!(lost.id > first && lost.partitions == [Partition(0)], "{lost}");
-        // The record is refused for a while.
+        // The coordinator refuses the member for a while.
         tokio::time::sleep(Duration::from_secs(2)).await;
         ann.may_be_a_member(true);
         soon(reads_again(&mut ann.hand, None)).await;
@@ -273,8 +274,8 @@ async fn told(hand: &Hand, number: EntryNumber, count: usize) -> Vec<(Partition,
     told
 }
 
-/// Publishes a beat to both partitions: no report about it comes before the outcomes of two claims
-/// behind it.
+/// Publishes a beat to both partitions, and then two claims. No report about the beat comes before
+/// the outcomes of the claims.
 async fn nothing_is_told_of_a_report(hand: &mut Hand) {
     let beat = hand.publish(Target::Every, Kind::Beat);
     let claims = [0, 1].map(|one| hand.publish(Target::One(Partition(one)), Kind::Claim));

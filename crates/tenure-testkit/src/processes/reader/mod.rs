@@ -33,7 +33,7 @@ use super::wait::eventually;
 /// Folders of the system that each machine has for itself.
 const FOLDERS: [&str; 5] = ["/etc/", "/var/", "/run/", "/srv/", "/tmp/"];
 
-/// The machine of blocks that name none.
+/// The machine of blocks that name no machine.
 const HERE: &str = "here";
 
 /// A reader with machines. Dropping it kills all processes that the page has started.
@@ -66,7 +66,8 @@ impl Reader {
             .with("\"127.0.0.1\"", &format!("\"127.{high}.{low}.10\""))
     }
 
-    /// Replaces a text of all pages. A text that is given later goes before earlier ones.
+    /// Replaces a text of all pages. A text that is given later takes precedence over earlier
+    /// texts.
     pub fn with(mut self, text: &str, by: &str) -> Self {
         self.replaced.insert(0, (text.to_owned(), by.to_owned()));
         self
@@ -138,7 +139,7 @@ impl Reader {
         is_path.then(|| self.root(machine).join("home").join(path))
     }
 
-    /// The text as this machine uses it. A replaced text is not replaced once more.
+    /// The text as this machine uses it. The result of a replacement is not replaced again.
     fn replace(&self, machine: &str, text: &str) -> String {
         let text = with_folders_below(&self.root(machine), text);
         let mut new = String::new();
@@ -270,7 +271,7 @@ fn with_folders_below(root: &Path, text: &str) -> String {
     moved
 }
 
-/// Whether a command only asks.
+/// Whether a command only asks for a state, and changes nothing.
 fn is_question(command: &str) -> bool {
     let words: Vec<_> = command.split_whitespace().collect();
     match words[..] {

@@ -67,8 +67,8 @@ pub(super) fn exchanges(session: &str) -> Vec<Exchange> {
     exchanges
 }
 
-/// Whether a printed line is like a line of the page. Every word with a digit is like every other,
-/// since numbers, times and ids differ; `…` stands for any text.
+/// Whether a printed line is like a line of the page. All words with a digit count as equal,
+/// because numbers, times and ids differ; `…` stands for any text.
 pub(super) fn is_like(shown: &str, printed: &str) -> bool {
     let same = |words: &str| -> Vec<String> {
         let word = |word: &str| match word.chars().any(|letter| letter.is_ascii_digit()) {
