@@ -36,7 +36,8 @@ fn hundred_elections_share_call_and_reply() {
     stage.pass(ms(10_000));
     assert_eq!((stage.calls(0), stage.calls(1)), (10, 10));
     assert_eq!((stage.replies(0), stage.replies(1)), (10, 10));
-    // Calls repeat no claim that both know, except around the two renewals of these 10 s.
+    // Calls repeat no claim that both participants know, except around the two renewals of these 10
+    // s.
     let said = stage.own.log.iter().map(|(_, _, packet)| match &packet.body {
         Body::Reply(reply) => reply.entries.len(),
         _ => 0,
@@ -77,7 +78,7 @@ fn best_candidates_call() {
     assert_eq!(stage.overlap(), Duration::ZERO);
 }
 
-/// Every packet reaches all participants, so few of them may speak.
+/// Every packet reaches all participants, so only a few of them may speak.
 #[test]
 fn few_participants_speak() {
     let mut stage = Stage::with((0..60).map(|node| few(node, "few:3")).collect());
@@ -85,7 +86,7 @@ fn few_participants_speak() {
         stage.contend(node);
         stage.pass(ms(20));
     }
-    // All participants begin to call within a heartbeat, without a leader.
+    // Without a leader, all participants begin to call within a heartbeat.
     stage.until(ms(12_000), |stage| !stage.own.log.is_empty());
     stage.pass(ms(1_000));
     let first = stage.own.log.len();

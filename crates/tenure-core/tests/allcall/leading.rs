@@ -104,7 +104,7 @@ fn beaten_rival_stops_no_renewal() {
             stage.pass(ms(100));
             assert!(!stage.leaders(X).is_empty(), "{early}: both have ended");
         }
-        // The beaten one does not campaign again.
+        // The beaten leader does not campaign again.
         assert_eq!(stage.leaders(X), [1 - early]);
         assert_eq!(stage.ended(early, X), Some(&End::Lost(Loss::Superseded)));
     }
@@ -132,7 +132,8 @@ fn serving_out_leader_stops_later() {
     assert_eq!(stage.leaders(X).len(), 1);
 }
 
-/// The beaten leader would end as superseded although no other leads any more.
+/// The rival has resigned: the beaten leader must not end as superseded, as no other participant
+/// leads.
 #[test]
 fn beaten_leader_survives_rival_resignation() {
     let mut stage = two_sides(OnConflict::ServeOut);
@@ -212,7 +213,7 @@ fn relayed_claim_beats_no_leader() {
     assert_eq!(stage.told(0, beaten), 1);
 }
 
-/// A renewal that its leader has forgotten, and that another participant has heard.
+/// A leader has forgotten its renewal, which another participant has heard.
 #[test]
 fn relayed_claim_moves_no_end() {
     let mut stage = Stage::led(2);
@@ -292,9 +293,8 @@ fn a_process_believes_nobody_about_itself() {
     assert_eq!(stage.leaders(X), [0]);
 }
 
-/// Both candidates claim before either has heard the other. The later one resigns; if the earlier
-/// one yielded to a claim whose leader is about to resign, neither candidate would lead, not even a
-/// heartbeat later.
+/// Both candidates claim before either has heard the other. The later candidate resigns. If the
+/// earlier candidate yielded to the later claim, neither would lead, not even a heartbeat later.
 #[test]
 fn two_standing_candidates_elect_one() {
     let mut stage = Stage::led(1);
@@ -308,7 +308,7 @@ fn two_standing_candidates_elect_one() {
     stage.deliver(0, claim.clone());
     stage.pass(ms(500));
     assert_eq!(stage.leaders(X), [0]);
-    // The stranger has heard itself after all, because it had not heard this node.
+    // The stranger has heard its own claim after all, as it had not heard the claim of this node.
     entry(&mut claim, Digest(1));
     stage.deliver(0, claim);
     assert!(stage.leaders(X).is_empty());

@@ -228,7 +228,7 @@ fn header(rng: &mut Rng) -> Header {
     Header { cluster, member: number(rng), revision: number(rng), term: rng.within(0..3) }
 }
 
-/// Small, huge or anything.
+/// A small, a huge or any number.
 fn number(rng: &mut Rng) -> u64 {
     match rng.within(0..5) {
         0 => 0,

@@ -10,7 +10,7 @@ use tenure_core::{Effect, Input, Protocol, Standing, Time, Value};
 
 pub(crate) use tenure_testkit::stage::{ms, name};
 
-/// etcd reports changes by itself.
+/// etcd reports changes by itself, so the observer need not ask.
 pub(crate) const OBSERVE: Command = Command::Observe { every: Duration::ZERO };
 
 /// A core, and the requests for which it waits.
@@ -20,7 +20,7 @@ pub(crate) struct Stage {
     pub(crate) now: Time,
     /// Requests without an answer, the latest last.
     pub(crate) open: Vec<Request>,
-    /// All effects since the last look.
+    /// All effects since the story last took them.
     pub(crate) done: Vec<Effect<tenure_core::etcd::Words>>,
     /// The header of the next answer.
     pub(crate) header: Header,
@@ -166,8 +166,9 @@ impl Stage {
         self.hand(Input::Message { from: Store, message });
     }
 
-    /// The branch of an answer. Stories give the reads of a confirmation, or of a look: the first
-    /// key with its lease, and the key before.
+    /// Decides which branch an answered transaction took. Stories give only the reads: for a
+    /// confirmation those of its keys; for a look the first key with its lease, and the key before
+    /// the candidate's.
     fn branch(&self, call: CallId, reply: Reply) -> Reply {
         let asked = self.open.iter().find(|open| open.call == call);
         let witness = asked.and_then(|asked| witness(&asked.op));
@@ -355,7 +356,7 @@ impl Stage {
         }
     }
 
-    /// All effects since the last look, a line each.
+    /// All effects since the last call, one line each.
     pub(crate) fn told(&self) -> Vec<String> {
         self.done.iter().map(ToString::to_string).collect()
     }
@@ -383,7 +384,7 @@ fn text(request: &Request) -> String {
     }
 }
 
-/// The own key of a look, and its expected lease.
+/// The candidate's key in a look, and the expected lease of that key.
 fn looks(op: &Op) -> Option<(&Bytes, LeaseId)> {
     let Op::Txn(Txn { when, then, .. }) = op else { return None };
     match (&when[..], &then[..]) {

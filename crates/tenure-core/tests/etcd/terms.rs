@@ -38,9 +38,9 @@ fn on(lease: LeaseId, kv: KeyValue) -> Option<KeyValue> {
     Some(KeyValue { lease: Some(lease), ..kv })
 }
 
-/// A former leader of etcd may hold a revocation of the lease that is carried out late, through its
-/// successor: renewals there do not help. E does not move until the keys are on a lease of which
-/// the former leader has never heard; and leadership goes on.
+/// A former leader of etcd may hold a revocation of the lease, which its successor carries out
+/// late: renewals at the successor do not help. E does not move until the keys are on a lease of
+/// which the former leader has never heard. The leadership goes on.
 #[test]
 fn renewal_in_later_term_moves_nothing() {
     let (mut s, created) = Stage::led("db");
@@ -89,8 +89,8 @@ fn a_header_that_is_behind_hides_no_term() {
     assert!(s.asks("grant"), "{:#?}", s.requests());
 }
 
-/// A refused confirmation takes another key as its witness: a key that this user may not write does
-/// not block all. A missing key is lost alone.
+/// A refused confirmation takes another key as its witness: a key that this user may not write
+/// blocks no other key. A missing key is lost alone.
 #[test]
 fn a_confirmation_takes_another_key_after_a_refusal() {
     let mut s = Stage::new();
@@ -230,8 +230,8 @@ fn new_lease_lasts_beside_unmovable_key() {
     assert!(!s.has_told(" is over: ") && s.lease() == lease, "{:#?}", s.told());
 }
 
-/// etcd may carry out a move without an answer, now or later. A read shows its outcome; a key is
-/// moved only from where it was, so that no late move takes it back.
+/// etcd may carry out a move whose answer was lost, now or later. A read shows its outcome; a key
+/// is moved only from where it was, so that no late move takes it back.
 #[test]
 fn a_move_without_an_answer_is_looked_for() {
     let (mut s, created) = Stage::led("db");
@@ -510,8 +510,8 @@ fn the_lease_before_goes_when_it_is_empty() {
     assert!(s.asks(&format!("revoke lease {old}")), "{:#?}", s.requests());
 }
 
-/// A lease that was handed in names the keys, and another lease carries them. The session renews
-/// it; its revocation ends everything.
+/// The keys have the id of a lease that was handed in, and are on another lease. The session renews
+/// the lease that was handed in: when that lease has ended, all leaderships end.
 #[test]
 fn given_lease_ends_all_leaderships() {
     let mut s = Stage::with(config(), Some(LeaseId(0x42)));
@@ -595,8 +595,8 @@ fn ten_thousand_keys_move_in_parts() {
     assert!(s.asks(&format!("revoke lease {old}")), "{:#?}", s.requests().len());
 }
 
-/// A late event may be from before the session left the lease: a read shows the place of a key. A
-/// candidate whose key is on a foreign lease has lost it.
+/// A late event may be from before the session left the lease, so the session reads where the key
+/// is. A candidate whose key is on a foreign lease has lost the key.
 #[test]
 fn key_on_foreign_lease_is_lost() {
     for taken in [false, true] {

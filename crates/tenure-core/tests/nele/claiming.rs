@@ -17,9 +17,10 @@ fn led(nodes: usize) -> Stage {
     Stage::led(nodes, Mode::AtMostOne)
 }
 
-/// The text and the later NELI let a process lead that was stopped for longer than S + T: it reads
-/// records of milliseconds ago, and has not heard of its loss. Its client counts the session from
-/// the moment at which it reads an answer to a heartbeat, and so reports the loss a session later.
+/// The text and the later NELI let a process lead after a stop of longer than S + T: the process
+/// reads records that are milliseconds old, and has not heard of its loss. Its client counts the
+/// session from the moment at which it reads an answer to a heartbeat, and so reports the loss a
+/// session later.
 #[test]
 fn stopped_owner_leads_no_more() {
     for (session, more) in [(6_000, 12_000), (6_500, 5_000)] {
@@ -56,8 +57,8 @@ fn replaced_owner_leads_no_more() {
     assert_eq!((stage.overlap(), stage.leaders(X)), (NOTHING, vec![1]));
 }
 
-/// The process first reads the records of the pause, and hears that its session is over, so it
-/// takes the partition from no other process.
+/// The process first reads the records of the pause, and then hears that its session is over. The
+/// process takes the partition from no other process.
 #[test]
 fn resumed_owner_leaves_its_successor_alone() {
     let mut stage = led(2);
@@ -100,7 +101,7 @@ fn foreign_records_are_no_evidence() {
     assert_eq!(stage.ended(0, X), Some(&End::Lost(Loss::Expired)));
 }
 
-/// The record that is read back was sent at least a second and a half ago, which is missing from T.
+/// The record that is read back was sent at least 1.5 s ago, and T counts from then.
 #[test]
 fn evidence_counts_from_when_it_was_sent() {
     let mut stage = led(1);
@@ -193,7 +194,7 @@ fn claimant_waits_for_longest_takeover() {
     assert_eq!(told(&stage), 1);
 }
 
-/// Two processes with a longer T are heard, and there is room for one.
+/// Two processes with a longer T are heard, and there is room to remember one of them.
 #[test]
 fn claimant_waits_for_unremembered_process() {
     let mut alone = config(0, Mode::AtMostOne);
@@ -268,7 +269,7 @@ fn resumed_process_seeks_silent_partition() {
     stage.stick(0);
     stage.hand(0, Input::Timeout);
     stage.go_on(0);
-    // The wait is T until the partition is read anew, G, and the records between.
+    // The wait lasts T until the partition is read anew, then G, and the delays of records.
     stage.pass(ms(10_000));
     assert_eq!(stage.leaders(X), [0]);
 }
@@ -320,7 +321,7 @@ fn late_record_extends_grace_period() {
     assert_eq!((stage.overlap(), stage.leaders(X)), (NOTHING, vec![1]));
 }
 
-/// The claimant has heard the leader as an observer, and not since.
+/// The claimant heard the leader while it was an observer, and has not heard the leader since.
 #[test]
 fn earlier_record_extends_grace_period() {
     let mut stage = longer_led();
@@ -418,7 +419,7 @@ fn a_claim_of_another_group_voids_nothing() {
     assert_eq!(stage.leaders(X), [0]);
 }
 
-/// Two elections may have groups of one name, and count partitions each in its way: they share only
+/// Two elections may have groups of one name, and may count partitions differently: they share only
 /// the topic.
 #[test]
 fn other_election_ends_nothing() {
@@ -475,7 +476,7 @@ fn lost_partition_is_not_claimed() {
     }
 }
 
-/// An earlier claim would never be read back.
+/// A claim before that would never be read back.
 #[test]
 fn claim_waits_for_found_end() {
     let mut stage = Stage::new(1, Mode::AtMostOne);
@@ -642,8 +643,8 @@ fn eager_join_costs_a_grace_period() {
     assert!(stage.fence(0, X) > fence);
 }
 
-/// An operator removes a role from a running process. Other roles of its partition go on by their
-/// fence, and the role may come back, by a later one.
+/// An operator removes a role from a running process. The other roles of its partition keep their
+/// fence. The role may come back, with a later fence.
 #[test]
 fn removed_role_leaves_others_alone() {
     let mut stage = led(1);

@@ -51,7 +51,7 @@ fn observer_joins_no_group() {
     let begin = tenure_core::Time::ZERO;
     assert_eq!(stage.published(2, begin), []);
     assert_eq!(stage.asked(2, |asked| matches!(asked, Request::Join(_))), 0);
-    // A process without observers stops reading.
+    // A process without observed elections stops reading.
     stage.command(2, X, Command::Unobserve);
     stage.pass(ms(1_000));
     assert_eq!(stage.asked(2, |asked| matches!(asked, Request::Stop(_))), 1);
@@ -175,7 +175,7 @@ fn excess_roles_of_leader_are_forgotten() {
     assert_eq!(stage.nodes[2].core.seen().count(), 2);
 }
 
-/// The leader may lead this role beside the remembered roles.
+/// The leader may lead the forgotten role, too, beside the roles that are remembered.
 #[test]
 fn forgotten_role_shows_no_vacancy() {
     let mut configs: Vec<_> = (0..3).map(|node| config(node, Mode::AtMostOne)).collect();
@@ -275,8 +275,8 @@ fn silent_reading_leaves_a_gap() {
     assert!(unknown(&stage, 0), "{:?}", stage.view(0, X));
 }
 
-/// The process has read the first partition up to the moment at which it had found the end of the
-/// next: records between the two are missing.
+/// The first partition brings no more records before the process finds the end of the next
+/// partition: the records in between are missing.
 #[test]
 fn readings_without_overlap_leave_gap() {
     let mut stage = Stage::new(1, Mode::AtMostOne);
@@ -363,8 +363,8 @@ fn silent_leaders_are_marked_in_time() {
     assert!(stage.nodes[2].core.seen().all(|seen| seen.silent));
 }
 
-/// The partition that decides on a role cannot be read, and every member writes to the others, too.
-/// A process whose reading broke also tries the first partition again.
+/// The partition that decides on a role cannot be read, and every member writes to the other
+/// partitions, too. A process whose reading broke also tries the first partition again.
 #[test]
 fn unreadable_partition_is_replaced() {
     let config = |node| Config { partitions: 4, ..config(node, Mode::AtMostOne) };
@@ -382,7 +382,8 @@ fn unreadable_partition_is_replaced() {
     assert_eq!(reads(&stage), Some(3));
 }
 
-/// A busy broker answers each question about the end of the only partition too late once.
+/// A busy broker does not answer a question about the end of the only partition before it is
+/// repeated.
 #[test]
 fn slow_answers_hide_no_vacancy() {
     let config = Config { partitions: 1, ..config(0, Mode::AtMostOne) };
@@ -448,7 +449,8 @@ fn longer_takeover_is_shown_longer() {
     assert!(!stage.leads(0, X) && vacant(&stage, 2), "{:?}", stage.view(2, X));
 }
 
-/// A leader's time is over at the instant of another question: the leader is shown no more.
+/// The time of a shown leader has run out when the application observes again: the leader is shown
+/// no more.
 #[test]
 fn second_observe_reports_unknown() {
     let mut stage = looked_at(Mode::AtMostOne);
@@ -466,7 +468,7 @@ fn second_observe_reports_unknown() {
     assert!(unknown(&stage, 2), "{:?}", stage.view(2, X));
 }
 
-/// A new observer that hears nothing sees no leader for longer than it may lead.
+/// A new observer that hears no record does not show a leader for longer than the leader may lead.
 #[test]
 fn new_observer_of_silence_reports_unknown() {
     let mut stage = looked_at(Mode::AtLeastOne);
@@ -527,7 +529,8 @@ fn silent_leader_is_dropped_in_time() {
     assert_eq!(&*leader(&stage, 2).id, "n1");
 }
 
-/// The entry of the old leader counts as much as that of the new one, until it is silent.
+/// The entry of the old leader counts as much as the entry of the new leader, until the old leader
+/// is silent.
 #[test]
 fn two_leaders_are_shown_as_two() {
     let mut stage = looked_at(Mode::AtLeastOne);

@@ -186,7 +186,7 @@ fn anybody(rng: &mut Rng) -> Sender {
     }
 }
 
-/// Mostly the epoch of the nodes.
+/// Mostly the epoch of the suite's nodes, otherwise another epoch.
 fn any_epoch(rng: &mut Rng) -> EpochId {
     match rng.within(0..4) {
         0 => EpochId { number: number(rng), digest: rng.number() },

@@ -172,7 +172,7 @@ fn second_process_is_no_lost_directory() {
     assert!(waits(&stage, 0).contains("2 of the 4 voters have lost"), "{}", waits(&stage, 0));
 }
 
-/// A leader goes on whose id a mistyped process has, and the others wait for the leader.
+/// A mistyped process has the id of the leader: the leader goes on, and the others wait for it.
 #[test]
 fn duplicated_leader_id_still_leads() {
     let twin = Config { url: url(2), ..config(1, 2) };
@@ -193,7 +193,7 @@ fn duplicated_leader_id_still_leads() {
     assert_eq!(waits(&stage, 0), "behind n1, which leads");
 }
 
-/// Voters with these foundings that have looked for each other.
+/// Voters with these foundings, which have looked for each other.
 pub(crate) fn founding(foundings: Vec<Founding>) -> Stage {
     let of = foundings.len();
     let configs = foundings.into_iter().enumerate();
@@ -249,7 +249,7 @@ fn differing_founding_lists_are_named() {
 fn lonely_founder_is_reported() {
     let stage = founding(vec![list(&[0]), list(&[0, 1])]);
     assert_eq!(stage.leaders(X), [0]);
-    // The voter waits for the leader, until it is gone.
+    // The voter waits for the leader, until the leader is gone.
     let mut stage = stage;
     stage.command(0, X, tenure_core::voter::Command::Resign);
     stage.pass(ms(6_000));
@@ -280,7 +280,7 @@ fn lost_majority_gets_one_advice() {
     }
 }
 
-/// The last report about a leader that has resigned is not that it leads.
+/// The last report about a leader that has resigned does not say that it leads.
 #[test]
 fn resigned_leader_blocks_no_candidate() {
     let mut stage = Stage::led(3);

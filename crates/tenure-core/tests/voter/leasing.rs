@@ -201,7 +201,7 @@ fn acknowledgement_is_durable() {
     assert_eq!(stage.nodes[1].disk.counter(), 9);
 }
 
-/// The original counts the other voters only: then both halves of four have a quorum.
+/// The original text counts the other voters only: then both halves of four have a quorum.
 #[test]
 fn neither_half_of_four_leads() {
     let mut stage = Stage::led(4);
@@ -214,7 +214,8 @@ fn neither_half_of_four_leads() {
     stage.until(most, |stage| stage.leaders(X).len() == 1);
 }
 
-/// A restarted voter that knows no other is no quorum of its known voters.
+/// A restarted voter that knows no other voter does not count as a quorum of the voters that it
+/// knows.
 #[test]
 fn a_quorum_is_one_of_the_electorate() {
     let mut stage = Stage::led(3);

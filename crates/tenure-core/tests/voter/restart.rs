@@ -60,7 +60,8 @@ fn giving_way_releases_after_end() {
     assert!(!stage.own.two_led);
 }
 
-/// n0 leads by 5, releases, leads by 9, and the release of 5 comes again.
+/// n0 leads by counter 5, releases, and leads by counter 9. Then the release of counter 5 comes
+/// again.
 #[test]
 fn a_release_frees_from_its_leadership_alone() {
     let mut stage = Stage::founded(3);
@@ -83,7 +84,8 @@ fn a_release_frees_from_its_leadership_alone() {
     refusal(stage.ask(1, caller, beat));
 }
 
-/// n0 leads by 5 and releases that. A heartbeat of the same leadership comes after its release.
+/// n0 leads by counter 5, and releases that leadership. A heartbeat of the same leadership comes
+/// after its release.
 #[test]
 fn a_released_leadership_binds_nobody_again() {
     let mut stage = Stage::founded(3);

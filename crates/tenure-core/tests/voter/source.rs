@@ -91,8 +91,8 @@ fn s4_own_answer_does_not_count() {
     assert_eq!(registers(&stage, 0), before, "nor is it asked again");
 }
 
-/// By mistake two voters give one URL, behind which a balancer takes turns. At first each is
-/// answered by itself.
+/// By mistake two voters give the same URL, behind which a balancer passes requests to them in
+/// turn. At first each is answered by itself.
 #[test]
 fn s4_shared_voter_url_is_reported() {
     let same = |node| Config { founding: Founding::Expected(2), url: shared(), ..config(node, 1) };
@@ -120,8 +120,8 @@ fn s4_shared_address_finds_all_voters() {
     stage.elect(3, ms(20_000));
 }
 
-/// A power cut: the founding is in the directories, and no address is. Requests of killed voters
-/// are lost: each would name the address of its voter.
+/// After a power cut the founding is in the directories, but no address is. Requests of killed
+/// voters are lost: each would name the address of its voter.
 #[test]
 fn s4_killed_network_finds_itself() {
     let mut stage = founded_behind_one_address();
@@ -169,7 +169,7 @@ fn s5_voter_retries_each_heartbeat() {
     stage.start(1);
     stage.pass(2 * H);
     assert_eq!(stage.status(0).known_voters.len(), 2);
-    // The other voter registers with it.
+    // The other voter registers with the first one.
     let mut stage = strangers(2);
     stage.start(0);
     stage.pass(2 * H);

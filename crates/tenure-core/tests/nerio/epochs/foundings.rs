@@ -2,7 +2,7 @@
 //! and begin again, directories are lost, and the processes with lost directories may live on.
 //!
 //! The property: while a directory survives that has accepted or entered one document, no member
-//! enters another one.
+//! enters another document.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;

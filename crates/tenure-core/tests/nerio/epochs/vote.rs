@@ -46,7 +46,7 @@ fn ballot_has_one_successor() {
     assert!(vote.accept(ballot(2), 'T'));
 }
 
-/// 2.1.1: a faulty process sends the last counter.
+/// 2.1.1: a faulty process sends the highest counter.
 #[test]
 fn promise_grows_by_steps() {
     let mut vote = Vote::NONE;

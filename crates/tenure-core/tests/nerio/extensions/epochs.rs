@@ -42,7 +42,7 @@ fn messages_count_in_their_epoch() {
     ];
     for (to, message) in bound {
         let from = elsewhere(&s, if to == "p" { "a" } else { "p" }, 0);
-        // The node remembers only whom it told its epoch.
+        // After the first message the node remembers only that it has told the sender its epoch.
         s.tell_as(&from, to, message.clone());
         let before = s.actors[to].core.clone();
         let effects = s.tell_as(&from, to, message.clone());
@@ -54,7 +54,7 @@ fn messages_count_in_their_epoch() {
     assert!(s.leads("p"));
 }
 
-/// An ok is no ok of another epoch's member.
+/// An ok from a member of another epoch counts as no ok.
 #[test]
 fn ok_of_other_epoch_is_dropped() {
     let mut s = Story::new();
@@ -267,7 +267,7 @@ fn observer_learns_members() {
     assert!(s.events("r").iter().any(is_p), "{:?}", s.events("r"));
 }
 
-/// An observer says nothing else while the members of another epoch may not have answered yet.
+/// An observer keeps its view while the members of another epoch may not have answered yet.
 #[test]
 fn observer_keeps_its_view_over_switch() {
     let mut s = Story::new();
@@ -468,7 +468,7 @@ fn stray_member_moves_no_candidate() {
     assert!(!has_switched(&teach_by(&mut s, "c", "r", &stray)), "c leaves no quorum of two");
 }
 
-/// A quorum answers one after the other, and the first one names another cluster in between.
+/// A quorum answers one after the other, and the first member names another cluster in between.
 #[test]
 fn ok_of_stray_confirms_the_line() {
     let mut s = Story::new();

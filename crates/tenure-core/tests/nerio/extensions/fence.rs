@@ -154,7 +154,8 @@ fn a_reserve_covers_many_grants() {
     assert!(flushes <= 4, "{flushes}");
 }
 
-/// Rule 3: only the flush of the highest reserve makes it durable, not one before it.
+/// Rule 3: only the flush of the highest reserve makes that reserve durable; the flush of a lower
+/// reserve does not.
 #[test]
 fn older_flush_proves_no_newer_reserve() {
     let mut s = Story::new();
@@ -194,7 +195,7 @@ fn a_restart_begins_at_the_reserve() {
 /// Rule 4, restart: the first reserve shows that the read is done; a start before that reads again.
 #[test]
 fn interrupted_read_is_repeated() {
-    // During the wait, and during the read.
+    // The restart comes during the wait, or during the read.
     for passed in [2_100, 2_200] {
         restart_before_the_read_is_durable(ms(passed));
     }

@@ -34,7 +34,7 @@ fn run(s: &mut Story, span: Duration, fast: &[&str], cut: impl Fn(&str, &str) ->
     }
 }
 
-/// No link of a node is whole.
+/// Cuts all links of a node.
 fn without(node: &'static str) -> impl Fn(&str, &str) -> bool {
     move |from, to| from == node || to == node
 }
@@ -163,7 +163,7 @@ fn unheard_grants_are_given_back() {
 }
 
 /// Candidates p and r have taken the grant of c in turns for long, and hear nothing of c. Neither
-/// asks there again before the other has left, or c would never be free for q.
+/// asks there again before the other has left, because otherwise c would never be free for q.
 #[test]
 fn given_back_grant_is_left_free() {
     for apart in 0..10 {

@@ -60,8 +60,8 @@ fn forged_pong_keeps_nobody_alive() {
     assert!(s.events("b").contains(&ignored));
 }
 
-/// An answer counts from its question: a repeated one, and one that was long on its way, show no
-/// life.
+/// An answer counts from its question: a repeated answer, and an answer that was long on its way,
+/// show no life.
 #[test]
 fn old_pong_shows_no_life() {
     let mut s = three();
@@ -141,7 +141,8 @@ fn nothing_runs_without_ring() {
     assert_eq!(lines(&answers), ["ignored: no_ring"]);
 }
 
-/// A node without a grantor stands behind the last member: it learns the name, and is never it.
+/// A node without a grantor stands behind the last member on the ring: it learns the weak leader's
+/// name, and is never the weak leader itself.
 #[test]
 fn outsider_learns_the_weak_leader() {
     let mut s = three();
@@ -173,7 +174,8 @@ fn missing_candidate_wedges_no_election() {
     assert!(s.leader().is_some());
 }
 
-/// The weak leader reaches no quorum, and holds the grants of the members that it reaches for ever.
+/// The weak leader reaches no quorum, and would keep the grants of the members that it reaches for
+/// ever.
 #[test]
 fn hopeless_weak_leader_wedges_no_election() {
     let five = ["a", "b", "c", "d", "e"];
@@ -188,7 +190,7 @@ fn hopeless_weak_leader_wedges_no_election() {
     assert_eq!(s.leader(), Some("b"));
 }
 
-/// A handle waits for the release of each campaign, also of a campaign that has asked nobody.
+/// A handle waits for the release of each campaign, even of a campaign that has asked no grantor.
 #[test]
 fn held_back_candidate_withdraws() {
     let mut s = Story::of_members(only_weak_leaders(&THREE), &THREE);

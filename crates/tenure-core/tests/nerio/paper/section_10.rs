@@ -121,7 +121,7 @@ fn lost_grantor_reports_no_vacancy() {
     assert!(!matches!(view(&s, "r"), Some(View::Vacant | View::Leader(_))), "{:?}", view(&s, "r"));
 }
 
-/// An observer may ask as rarely as it likes.
+/// An observer may choose to ask rarely.
 #[test]
 fn silent_observer_causes_no_trouble() {
     let mut s = Story::new();

@@ -72,7 +72,7 @@ fn survivors_lead_above_floor() {
     let fence = q_leads(&mut s);
     assert!(fence > FLOOR && FLOOR > before);
     assert_eq!(document(&s, "q"), next, "q followed c");
-    // The next start and the next change are as always.
+    // The next start and the next change need no operator's recovery.
     start(&mut s, "c");
     s.run(ms(2_000));
     blank(&mut s, "e");

@@ -102,7 +102,8 @@ fn failed_record_keeps_the_reserve() {
     assert!(granted(&said).is_some_and(|ok| ok.accepted), "{said:?}");
 }
 
-/// The identity is gone, and no record is written before it is there again.
+/// The identity file is gone, and only a flush brings it back: a failed record must not delay this
+/// flush.
 #[test]
 fn failed_record_delays_no_flush() {
     let mut s = Story::new();

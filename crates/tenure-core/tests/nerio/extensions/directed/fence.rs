@@ -200,7 +200,7 @@ fn distant_fences_converge() {
     let mut s = Story::new();
     for (grantor, steps) in [("a", 2), ("b", 4)] {
         for step in 1..=steps {
-            // The first proposal moves the reserve, the second one is accepted.
+            // The first proposal moves the reserve, the grantor accepts the second proposal.
             let far = proposal(at(10 * step), step << 42);
             s.ask("q", grantor, far.clone());
             let again = Request { start: at(10 * step + 1), ..far };

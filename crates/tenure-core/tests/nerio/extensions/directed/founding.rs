@@ -97,7 +97,8 @@ fn all_members_found_a_cluster() {
     assert_eq!(s.leader(), Some("p"));
 }
 
-/// Members a and b have founded the cluster with c, which has received nothing since it waits.
+/// Members a and b have founded the cluster with c, which has received no message since its wait
+/// began.
 fn founded_but_for_c() -> Story {
     let mut s = new_cluster();
     s.run(ms(2_190));
@@ -332,7 +333,7 @@ fn founding_waits_for_heard_leader() {
     assert!(s.leads("q"));
 }
 
-/// All names of an old list have empty directories, and the members have other names by now. A
+/// All nodes of an old list have empty directories, and the members have other names by now. A
 /// candidate of the present members reaches c.
 #[test]
 fn founding_waits_for_leader_of_later_epoch() {

@@ -151,7 +151,7 @@ fn restart_needs_no_answer() {
     assert_eq!(s.leader(), Some("p"));
 }
 
-/// Waits until a member has accepted a document, which no other message then leaves.
+/// Waits until a member has accepted a document, and then drops all messages under way.
 fn accepted_by_one(s: &mut Story) -> &'static str {
     for _ in 0..10_000 {
         s.pass(ms(1));
@@ -232,7 +232,8 @@ fn memory_without_disk_needs_no_document() {
     assert_eq!(entered(&s, "a").unwrap().origin, Origin::Upgraded);
 }
 
-/// A cluster that ran before there were documents has none, and reads for a lost directory.
+/// A cluster that ran before there were documents founds none, and a member with a lost directory
+/// reads from the others.
 #[test]
 fn earlier_cluster_stays_as_it_is() {
     let mut s = Story::new();

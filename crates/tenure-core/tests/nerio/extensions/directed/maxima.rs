@@ -42,8 +42,8 @@ fn lost_memory_outwaits_own_leases() {
     assert!(granted(&s.ask("q", "a", request(at(11)))).is_some());
 }
 
-/// Two leaders without the rule: c, whose memory was lost, asked b while b gave only short leases.
-/// An ok that c forgot must not be completed by b's first longer one.
+/// Without this rule two candidates would lead: c, whose memory was lost, asked b while b gave only
+/// short leases. An ok that c forgot and the first longer ok of b must not form a quorum.
 #[test]
 fn longer_leases_wait_for_forgotten_oks() {
     let short = |config: &mut Config| {
@@ -163,7 +163,7 @@ fn larger_delta_max_waits_for_disk() {
     assert!(granted(&s.ask("p", "a", long(12))).is_some());
 }
 
-/// A first lease is short: a candidate that may not have a full one after it would lead for a
+/// A first lease is short. A candidate that cannot get a full lease after it would lead for a
 /// moment, again and again.
 #[test]
 fn first_lease_needs_a_full_one() {
@@ -175,7 +175,7 @@ fn first_lease_needs_a_full_one() {
 }
 
 /// A candidate whose lease no quorum gives waits, reports both numbers, and keeps no grantor from
-/// others; when a quorum gives its lease, it leads.
+/// other candidates; when a quorum gives its lease, it leads.
 #[test]
 fn too_long_lease_blocks_no_rival() {
     let mut s = Story::new();
@@ -229,8 +229,8 @@ fn down_grantor_frees_other_grants() {
     assert_eq!(s.leader(), Some("q"), "{:?}", s.events("p"));
 }
 
-/// A repeated refusal has no effect after a later answer of the same grantor. Grantor b gives
-/// longer leases since, but waits first; the candidate does not give a's grant back for the old
+/// A repeated refusal has no effect after a later answer of the same grantor. Grantor b will give
+/// longer leases, but waits first. The candidate does not give a's grant back because of the old
 /// refusal.
 #[test]
 fn an_old_refusal_gives_nothing_back() {

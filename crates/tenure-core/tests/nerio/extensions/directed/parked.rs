@@ -128,7 +128,7 @@ fn late_timer_favours_no_newcomer() {
     assert!(matches!(refusal(&effects), Some(Refusal::Held { .. })), "and r waits");
 }
 
-/// Bounded, evicting the lowest in the common order.
+/// Parked requests are bounded: a grantor evicts the lowest in the common order.
 #[test]
 fn parked_requests_are_bounded() {
     let mut config = config(&GRANTORS);
@@ -189,8 +189,8 @@ fn foreign_releases_take_little_room() {
     assert_eq!((0..100).filter(|n| is_remembered(*n)).count(), 4, "as many as there is room for");
 }
 
-/// Rule 5: the mark counts also when this very message causes the other grant, because the timer is
-/// late: only a request that can be granted may be parked.
+/// Rule 5: the mark counts even if the arriving message itself causes the other grant, because the
+/// timer is late: only a request that can be granted may be parked.
 #[test]
 fn just_lapsed_start_does_not_wait() {
     let mut s = Story::new();

@@ -70,7 +70,7 @@ fn recovered_members_serve_above_the_floor() {
     assert_eq!(s.holder("c").as_deref(), Some("q"), "c takes the new memories of a and b");
 }
 
-/// The third never comes back: the two are enough.
+/// The third member never comes back: the two recovered members are enough.
 #[test]
 fn recovered_quorum_suffices() {
     let (mut s, _) = stopped();
@@ -80,8 +80,8 @@ fn recovered_quorum_suffices() {
     q_leads_above(&mut s, FLOOR);
 }
 
-/// The third comes back later as it was: every quorum has a recovered member, so its old fences do
-/// no harm.
+/// The third member comes back later as it was: every quorum has a recovered member, so its old
+/// fences do no harm.
 #[test]
 fn unrecovered_member_joins_later() {
     let (mut s, _) = stopped();
@@ -93,7 +93,7 @@ fn unrecovered_member_joins_later() {
     s.restart("c");
     s.run(ms(3_000));
     assert_eq!(s.leader(), Some("q"));
-    // The third is needed now.
+    // The third member is needed now.
     s.actors.remove("a");
     s.actors.remove("q");
     s.campaign("r");
@@ -151,8 +151,7 @@ fn highest_floor_is_reached() {
     q_leads_above(&mut s, floor);
 }
 
-/// The process of a recovered member ends, and its machine: the member remembers its fences like
-/// others.
+/// The machine of a recovered member restarts: the member remembers its fences like other members.
 #[test]
 fn recovered_member_is_like_others() {
     let (mut s, _) = stopped();
@@ -169,7 +168,8 @@ fn recovered_member_is_like_others() {
 }
 
 /// The operator was wrong: p leads on, by processes of a and b that were only cut off. With the new
-/// a and b another candidate leads beside p: the operator's declaration excludes this.
+/// a and b another candidate leads beside p: the operator had declared that the old processes do
+/// not run.
 #[test]
 fn unstopped_leader_leads_beside_another() {
     let mut s = Story::new();

@@ -48,7 +48,7 @@ fn unneeded_grantor_is_no_obstacle() {
     assert_eq!(told(&s, "p").last(), Some(&behind), "{:?}", told(&s, "p"));
 }
 
-/// A grantor that refused and has granted since is no obstacle any more.
+/// A grantor that refused and has granted afterwards is no obstacle any more.
 #[test]
 fn granting_grantor_is_no_obstacle() {
     let mut s = Story::new();
