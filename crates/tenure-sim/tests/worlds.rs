@@ -96,8 +96,8 @@ fn members_alone_campaign(plan: &mut Plan) {
     }
 }
 
-/// The members of these worlds stand on a ring. In half of them only weak leaders campaign, and no
-/// other node could.
+/// The members of these worlds stand on a ring. In half of the worlds only weak leaders may
+/// campaign, and no other node campaigns in their place.
 #[test]
 fn rings_name_weak_leaders() {
     let number = if cfg!(debug_assertions) { 8 } else { 50 };

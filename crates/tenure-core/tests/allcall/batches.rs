@@ -36,8 +36,8 @@ fn hundred_elections_share_call_and_reply() {
     stage.pass(ms(10_000));
     assert_eq!((stage.calls(0), stage.calls(1)), (10, 10));
     assert_eq!((stage.replies(0), stage.replies(1)), (10, 10));
-    // Calls repeat no claim that both participants know, except around the two renewals of these 10
-    // s.
+    // Calls repeat no claim that both participants know, except around the two renewals of these
+    // ten seconds.
     let said = stage.own.log.iter().map(|(_, _, packet)| match &packet.body {
         Body::Reply(reply) => reply.entries.len(),
         _ => 0,

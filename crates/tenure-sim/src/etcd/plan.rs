@@ -197,7 +197,7 @@ impl Plan {
     }
 
     /// Twice the longest way of news without faults, in true time. The news comes by a member and a
-    /// watch; a first request comes too early, and a second one follows.
+    /// watch; a first request may come too early, and a second request follows.
     #[must_use]
     pub fn news(&self) -> u64 {
         10 * (self.conditions.trip.longest() + self.own.store.latency)

@@ -153,7 +153,7 @@ fn can_spare_founder(plan: &Plan, disks: &[&mut Disk], node: usize) -> bool {
 }
 
 /// Whether new candidates and observers can follow the members to a founded epoch: on each list, a
-/// quorum knows an epoch. A former member knows the epoch without it.
+/// quorum knows an epoch. Former members count, because they know an epoch as well.
 fn can_follow(plan: &Plan, is_known: impl Fn(usize) -> bool) -> bool {
     let can = |asker: &NodePlan| {
         let list = asker.config.membership();

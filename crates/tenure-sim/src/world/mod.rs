@@ -7,7 +7,7 @@
 //! messages, commands and violations; whole worlds run a [`Run`](crate::scenario::Run) of a
 //! scenario.
 //!
-//! There are no threads, no clocks but drawn ones and no hash maps here: the same seed gives the
+//! All clocks are drawn, and there are no threads and no hash maps here: the same seed gives the
 //! same bytes.
 
 pub mod clock;
