@@ -101,7 +101,7 @@ fn few_participants_speak() {
     assert!(replies <= 60, "{replies} replies to 30 calls");
 }
 
-/// The better caller dies before it leads: the next one calls, and takes over.
+/// The better caller dies before it leads: the next caller calls, and takes over.
 #[test]
 fn callers_that_are_dead_do_not_count() {
     let mut stage = Stage::with((0..3).map(|node| few(node, "few:1")).collect());
@@ -116,8 +116,7 @@ fn callers_that_are_dead_do_not_count() {
     assert_eq!(stage.overlap(), Duration::ZERO);
 }
 
-/// The caller has a wrong clock, so it never leads; its calls must not keep others from calling for
-/// ever.
+/// The caller has a wrong clock, so it never leads. In spite of its calls, others call in the end.
 #[test]
 fn callers_that_cannot_lead_do_not_count() {
     let mut stage = Stage::with((0..6).map(|node| few(node, "few:1")).collect());

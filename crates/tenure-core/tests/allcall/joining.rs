@@ -49,7 +49,7 @@ fn each_election_has_its_wait() {
     stage.campaign(0, "y");
     stage.pass(LISTENS + ms(5_000));
     assert_eq!(stage.leaders("y"), [0]);
-    // A process that has run for long takes part in another election.
+    // A process that has long been running takes part in another election.
     stage.campaign(0, X);
     stage.pass(ms(7_000));
     assert_eq!(stage.leaders(X), [1]);
@@ -106,7 +106,7 @@ fn first_newcomer_decides_the_times() {
     assert_eq!(stage.leaders(X), [0]);
 }
 
-/// A participant with a lease of 10 s has run for long, and the others have a lease of 12 s.
+/// A participant with a lease of 10 s has long been running, and the others have a lease of 12 s.
 fn of_other_times(others: usize) -> Stage {
     let other = |node| Config { lease: Duration::from_secs(12), ..config(node) };
     let mut stage = Stage::with([config(0)].into_iter().chain((1..=others).map(other)).collect());

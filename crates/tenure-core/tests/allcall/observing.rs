@@ -303,8 +303,8 @@ fn statement_outlives_wrong_lease_end() {
     }
 }
 
-/// A leader is stopped until its lease is over and another one leads. The packets that it reads
-/// first are old.
+/// A leader is stopped until its lease is over and another participant leads. The packets that it
+/// reads first are old.
 #[test]
 fn resumed_process_reports_no_past() {
     let mut stage = Stage::new(2);

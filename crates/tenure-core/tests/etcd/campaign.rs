@@ -253,8 +253,8 @@ fn wait_is_reported_after_broken_watch() {
 }
 
 /// The value of another candidate may be too large, and only observers need values: a candidate
-/// reads only keys of others. Keys come without a lease (3.7), so the transaction compares the
-/// lease of the own key.
+/// reads only the keys of others, without their values. Keys come without a lease (3.7), so the
+/// transaction compares the lease of the candidate's own key.
 #[test]
 fn foreign_values_are_not_read() {
     for taken in [false, true] {

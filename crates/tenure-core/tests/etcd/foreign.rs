@@ -40,7 +40,7 @@ fn candidates_say_that_keys_are_foreign() {
     }
 }
 
-/// No candidate leads while a foreign key is the first, not even the candidate behind it.
+/// No candidate leads while a foreign key is the first, not even the candidate behind that key.
 #[test]
 fn observers_report_no_foreign_key() {
     for name in ["db/note", "db/eu/77"] {

@@ -117,7 +117,7 @@ fn late_event_hides_no_newer_answer() {
     assert!(s.told().is_empty(), "{:#?}", s.told());
 }
 
-/// A new subscriber hears neither from memory nor by an answer to an earlier question.
+/// A new subscriber gets no view from memory, and none from an answer to an earlier question.
 #[test]
 fn new_subscriber_gets_a_new_read() {
     let mut s = Stage::new();

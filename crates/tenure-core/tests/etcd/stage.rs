@@ -221,7 +221,7 @@ impl Stage {
         self.write(&format!("if create({election}/"))
     }
 
-    /// A look finds the own key, and none before it.
+    /// A look finds the candidate's key, and no key before it.
     pub(crate) fn is_first(&mut self, election: &str, created: Revision) {
         let own = self.own(election, created);
         self.answer(&format!("if create({election}/"), so(vec![Some(own), None]));
@@ -295,7 +295,7 @@ impl Stage {
         self.answer("keep", Reply::Alive { ttl: Some(10) });
     }
 
-    /// The confirmation finds the own key.
+    /// The confirmation finds the candidate's key.
     pub(crate) fn confirm(&mut self, election: &str, created: Revision) {
         let own = self.own(election, created);
         self.answer(&format!("read {election}/"), so(vec![Some(own)]));
@@ -318,7 +318,7 @@ impl Stage {
         self.core.lease().unwrap()
     }
 
-    /// The own key in an election.
+    /// The candidate's key in an election.
     pub(crate) fn key(&self, election: &str) -> Bytes {
         let name = self.core.names_keys().unwrap();
         format!("{election}/{name}").as_str().into()
@@ -329,7 +329,7 @@ impl Stage {
         KeyValue { key, value: "v".into(), created, modified: created, lease }
     }
 
-    /// Own keys in these of many elections.
+    /// The candidates' keys in these of many elections.
     pub(crate) fn owns(
         &self,
         created: &[Revision],

@@ -171,8 +171,9 @@ fn keys_avoid_shorter_lease() {
     assert_eq!(moved_keys(&s), 1, "{:#?}", s.requests());
 }
 
-/// While its key may be on the former lease, a leadership counts from the former lease, whatever
-/// the new lease says. If the key does not move, this leadership alone ends with the former lease.
+/// While its key may be on the former lease, a leadership counts from the former lease, however
+/// long the new lease lasts. If the key does not move, this leadership alone ends with the former
+/// lease.
 #[test]
 fn leadership_counts_from_its_keys_lease() {
     let (mut s, created) = Stage::led("a");
@@ -230,8 +231,8 @@ fn new_lease_lasts_beside_unmovable_key() {
     assert!(!s.has_told(" is over: ") && s.lease() == lease, "{:#?}", s.told());
 }
 
-/// etcd may carry out a move whose answer was lost, now or later. A read shows its outcome; a key
-/// is moved only from where it was, so that no late move takes it back.
+/// etcd may carry out a move whose answer was lost, now or later. A read shows the outcome of the
+/// move. A key moves only from the lease on which it was, so that no late move takes the key back.
 #[test]
 fn a_move_without_an_answer_is_looked_for() {
     let (mut s, created) = Stage::led("db");
@@ -333,7 +334,7 @@ fn failed_move_shows_lost_key() {
 }
 
 /// The lease of the next term is refused while a key is made on the former lease. The campaign has
-/// ended by then, whatever the answer to the create, and no key is left.
+/// ended by then, whatever etcd answers to the create, and no key is left.
 #[test]
 fn late_answer_revives_no_refused_campaign() {
     let (mut s, a) = Stage::led("a");
@@ -366,7 +367,7 @@ fn a_move_that_fails_leaves_the_others_first() {
     assert!(next.starts_with("if create(e01/") && next.contains("create(e64/"), "{next}");
 }
 
-/// A key that may not be written delays no other: a refused move is tried in parts.
+/// A key that may not be written delays no other key: the session tries a refused move in parts.
 #[test]
 fn refused_move_is_split() {
     let (mut s, a) = Stage::led("a");

@@ -89,7 +89,7 @@ fn new_assignment_needs_new_claim() {
     assert!(stage.claims(0, lost) > 0);
 }
 
-/// The owner reads records of others, but no own record arrives.
+/// The owner reads records of others, but no record of its own arrives.
 #[test]
 fn foreign_records_are_no_evidence() {
     let mut stage = led(2);
@@ -129,7 +129,7 @@ fn taken_from_one_that_is_stopped(rates: [i64; 2]) -> Stage {
     stage.assign(1, &[]);
     stage.pass(ms(9_000));
     assert_eq!(stage.leaders(X), [0]);
-    // Process 0 is stopped just after it has read an own record.
+    // Process 0 is stopped just after it has read a record of its own.
     let until = |stage: &Stage| format!("{:?}", stage.standing(0, X));
     let before = until(&stage);
     stage.until(ms(1_000), |stage| until(stage) != before);
@@ -258,8 +258,8 @@ fn foreign_claim_delays_own_claim() {
     wakes_beside_a_leader(&mut stage, ms(300));
 }
 
-/// During the pause the reader has come to a record that it cannot read: the process reads no own
-/// record back.
+/// During the pause the reader has come to a record that it cannot read: the process reads none of
+/// its own records back.
 #[test]
 fn resumed_process_seeks_silent_partition() {
     let mut stage = led(1);
@@ -393,8 +393,8 @@ fn unreadable_record_voids_claim() {
     assert_eq!(stage.leaders(X), [0_usize; 0]);
 }
 
-/// A producer wrote the own claim twice, and another process claimed in between: all three are read
-/// at once.
+/// A producer writes a process's claim twice, and another process claims in between. The process
+/// reads that other claim and the copy at once.
 #[test]
 fn copied_claim_hides_no_other() {
     let mut stage = led(1);

@@ -234,7 +234,7 @@ fn resigned_role_gets_another_fence() {
     assert_eq!(stage.ended(0, "x/2"), None);
 }
 
-/// The process reads no own record back for longer than T, and then reads them again.
+/// The process reads none of its own records for longer than T, and then reads them again.
 #[test]
 fn expired_leadership_gets_another_fence() {
     let mut stage = led(1);

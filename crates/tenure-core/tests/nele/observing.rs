@@ -86,7 +86,7 @@ fn records_before_end_show_no_leader() {
     assert_eq!(stage.told(2, leader), 0);
 }
 
-/// The observer may look up the end of a partition, and not read it.
+/// The observer may look up the end of a partition, but may not read the partition.
 #[test]
 fn broken_reading_shows_no_vacancy() {
     let mut stage = looked_at(Mode::AtMostOne);
@@ -159,7 +159,7 @@ fn new_observer_knows_no_vacancy() {
     assert_eq!(stage.view(2, X), None, "it listens");
 }
 
-/// A process remembers no more roles of another than the limit of its own roles.
+/// A process remembers at most as many roles of another process as it may have itself.
 #[test]
 fn excess_roles_of_leader_are_forgotten() {
     let mut configs: Vec<_> = (0..3).map(|node| config(node, Mode::AtMostOne)).collect();
@@ -210,7 +210,8 @@ fn role_without_candidates_is_vacant() {
     }
 }
 
-/// A leader of another group is heard; the leader of the own group is silent, and still leads.
+/// A leader of another group is heard; the leader of the observer's own group is silent, and still
+/// leads.
 #[test]
 fn silent_leader_stays_beside_other_group() {
     let of = |node: usize| {
@@ -382,7 +383,7 @@ fn unreadable_partition_is_replaced() {
     assert_eq!(reads(&stage), Some(3));
 }
 
-/// A busy broker does not answer a question about the end of the only partition before it is
+/// A busy broker answers a question about the end of the only partition only when the question is
 /// repeated.
 #[test]
 fn slow_answers_hide_no_vacancy() {
@@ -399,7 +400,7 @@ fn slow_answers_hide_no_vacancy() {
     assert!(vacant(&stage, 0), "{:?}", stage.view(0, X));
 }
 
-/// Observers do not wait until a leader that left has been silent for long.
+/// Observers do not wait until a departed leader has been silent for a long time.
 #[test]
 fn departed_leader_is_not_shown() {
     let mut stage = looked_at(Mode::AtMostOne);
@@ -496,7 +497,8 @@ fn members_see_leaders_of_all_partitions() {
     assert!(leader(&stage, 0).until.is_some());
 }
 
-/// The leader is stopped when the first observer begins: no record of it is read, and it leads.
+/// The leader is stopped when the first observer begins: no record of this leader is read, and it
+/// may still lead.
 #[test]
 fn vacancy_waits_for_unheard_leaders() {
     let mut stage = looked_at(Mode::AtMostOne);

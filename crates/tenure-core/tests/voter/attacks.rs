@@ -184,7 +184,7 @@ fn old_statements_make_no_vacancy() {
     assert_ne!(stage.view(2, X), Some(&View::Vacant), "a lease runs");
 }
 
-/// A voter floods another one with lists of voters that are not there.
+/// A voter floods another voter with lists of voters that do not exist.
 #[test]
 fn after_a_flood_of_lists_somebody_is_elected() {
     let mut stage = Stage::founded(3);
@@ -248,8 +248,8 @@ fn a_winner_that_has_not_counted_counts_itself() {
     assert_eq!(stage.told(0, |event| matches!(event, Event::Ended(_))), 0, "three of five");
 }
 
-/// n1 wins while it is bound to n0, whose release it has not heard. When that promise is over n1
-/// endorses itself, and cannot write: it claims no more than the promises of others.
+/// n1 wins while it is bound to n0, whose release it has not heard. When that promise is over, n1
+/// endorses itself, but its write fails: n1 claims no more than the promises of others.
 #[test]
 fn claim_needs_written_endorsement() {
     let mut stage = Stage::founded(5);

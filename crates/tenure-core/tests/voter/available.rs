@@ -126,8 +126,8 @@ fn lesser_leader_stops_on_heartbeat() {
     assert_eq!(stage.ended(0, X), Some(&End::Lost(Loss::Superseded)));
 }
 
-/// The greater leader cannot call the lesser leader, which hears of the greater leader when it
-/// calls itself.
+/// The greater leader cannot call the lesser leader, which hears of the greater leader by its own
+/// calls.
 #[test]
 fn lesser_leader_stops_on_answer() {
     let mut stage = regions(2);
@@ -183,7 +183,8 @@ fn heard_leader_ends_the_ballot() {
     assert!(!stage.leaders(X).contains(&0));
 }
 
-/// Heartbeats are long. After a cut each leader has dropped the other, and only looks for it again.
+/// Heartbeats are long. After a cut each leader has dropped the other, and looks for it again from
+/// time to time.
 #[test]
 fn mutually_dropped_leaders_become_one() {
     for phase in 0..10 {

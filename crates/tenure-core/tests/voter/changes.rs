@@ -107,7 +107,7 @@ fn leader_alone_changes_the_electorate() {
     assert_eq!(refusal(stage.ask(0, Caller::Anybody, ask())), Refusal::NotAllowed);
 }
 
-/// Two of three voters are taken out, one after the other; the last one leads alone.
+/// Two of three voters are removed, one after the other, and the last voter leads alone.
 #[test]
 fn voters_leave_one_by_one() {
     let mut stage = Stage::led(3);
@@ -211,7 +211,7 @@ fn admission_takes_no_quorum_away() {
 }
 
 /// A voter knows that it was removed. The leader gives it its vote again, and ends before the voter
-/// hears of that: neither is a quorum without the other.
+/// hears of that: neither node is a quorum without the other.
 #[test]
 fn readded_member_takes_part() {
     let mut stage = with_two_more();

@@ -65,8 +65,8 @@ fn writes(
     effects.iter().any(|effect| matches!(effect, Effect::Persist(_)))
 }
 
-/// A voter tries every second to write a lost directory, and at once when it is back, after all
-/// earlier reports.
+/// A voter tries every second to write to a lost directory. When the directory is back, the voter
+/// writes at once, after all earlier reports.
 #[test]
 fn a_lost_directory_is_tried_again() {
     let mut stage = Stage::founded(1);
@@ -128,7 +128,8 @@ fn a_copied_directory_is_noticed_by_all() {
     }
 }
 
-/// A second process of an id hears the address of the first, and no advice to remove it.
+/// A second process of an id learns the address of the first process, and is not advised to remove
+/// that process.
 #[test]
 fn second_process_hears_of_first() {
     let mut stage = twice(false);

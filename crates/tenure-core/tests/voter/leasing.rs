@@ -101,7 +101,7 @@ fn a_promise_counts_from_when_its_request_arrived() {
     assert!(stage.status(0).free.is_some());
 }
 
-/// The leader, cut off, and a heartbeat of it without an answer.
+/// A leader that is cut off, and its heartbeat without an answer.
 fn cut_off() -> (Stage, tenure_core::voter::Call, u64, Leadership) {
     let mut stage = Stage::led(3);
     stage.partition(&[0]);

@@ -25,8 +25,8 @@ fn restart_is_silent_for_longest_promise() {
     assert!(stage.clock(1) > promised && stage.status(1).free.is_some());
 }
 
-/// A restarted voter does not acknowledge even the sitting leader; after the silence the voter
-/// acknowledges it, because the leader is still the same.
+/// A restarted voter does not acknowledge even the present leader. After the silence the voter
+/// acknowledges this leader, because the leader is still the same.
 #[test]
 fn the_sitting_leader_is_acknowledged_after_the_silence() {
     let mut stage = Stage::led(3);

@@ -268,7 +268,7 @@ fn s11_ties_are_recast_until_somebody_wins() {
     assert_eq!(stage.told_own(0, |event| matches!(event, OwnEvent::Tie { .. })), 3);
 }
 
-/// All numbers come from one source here: the second ones differ by the names of the voters.
+/// All numbers come from one source here: the second numbers differ by the names of the voters.
 #[test]
 fn s11_ties_end_where_all_draw_alike() {
     let mut stage = Stage::new(3);

@@ -33,7 +33,7 @@ pub enum Kind {
     Parted,
     /// Lost messages, ending servers, cut-off nodes, stopped processes.
     Lossy,
-    /// One-way links; messages arrive more than a heartbeat late, repeatedly and out of order.
+    /// One-way links; messages arrive more than a heartbeat late, more than once and out of order.
     Divided,
     /// Wall clocks off by more than K (`max_clock_skew`), some of them stepping, on a bus as in
     /// [`Connected`](Self::Connected).

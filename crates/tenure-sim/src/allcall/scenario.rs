@@ -41,8 +41,9 @@ crate::tally! {
 pub struct LeasedLeaders {
     /// Rank of each participant, once it has started.
     pub ranks: Vec<Option<Rank>>,
-    /// Time of the last begin, end, arrival or departure in each election, except those that were
-    /// caused by a greater claim.
+    /// Time by which the last disturbance of each election has passed: the end of a process, the
+    /// start or end of a campaign, a new or lost connection, a step of a clock. A greater claim is
+    /// no disturbance.
     pub stirred: Vec<u64>,
     /// Time at which a leader gave way to a greater claim, by participant and election. This claim
     /// also causes the next steps of the former leader.
@@ -65,8 +66,8 @@ impl LeasedLeaders {
         !plan.own.is_right(node) && (ahead.unsigned_abs() > plan.own.skew || then < heard)
     }
 
-    /// Time since which no participant has begun, ended, come or left in an election. A leader that
-    /// gave way and did not come back counts as ended.
+    /// Time since which an election has been undisturbed. A leader that gave way and did not come
+    /// back counts as a disturbance.
     pub fn settled(&self, election: usize) -> u64 {
         let gone = self.beaten.iter().filter(|((_, of), _)| *of == election);
         gone.map(|(_, at)| *at).fold(self.stirred[election], u64::max)

@@ -19,7 +19,7 @@ pub struct RoundTrips {
     quantiles: Arc<[u64]>,
 }
 
-/// The reason against a distribution.
+/// The reason why round trips make no distribution.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum TripsError {
     /// No figures.

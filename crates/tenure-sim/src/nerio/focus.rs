@@ -181,7 +181,7 @@ impl Focus {
         }
     }
 
-    /// An idle application campaigns at one command in this many.
+    /// An idle application campaigns with one in this many commands.
     pub(super) fn reluctance(self, rng: &mut Rng) -> u64 {
         match self {
             Self::Memory => rng.choose(&[1, 6, 6, 20]),

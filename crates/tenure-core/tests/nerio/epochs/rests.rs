@@ -406,7 +406,7 @@ fn rests_stay_within_their_limit() {
     assert_eq!(rival(&inheritance, &x(), "p", at(10)), unnamed(at(40)));
 }
 
-/// 2.2.2, 2.2.4: the own answers of a member that has entered.
+/// 2.2.2, 2.2.4: the answers that a member gives once it has entered.
 #[test]
 fn inherited_rests_are_passed_on() {
     let mut inheritance = inheritance();

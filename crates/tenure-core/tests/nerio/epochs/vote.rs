@@ -36,7 +36,7 @@ fn repeated_prepare_is_promised_again() {
     assert!(vote.promise(ballot(2)));
 }
 
-/// 2.1.1: the second proposer is a copy of the first one's process.
+/// 2.1.1: the second proposer is a copy of the first proposer's process.
 #[test]
 fn ballot_has_one_successor() {
     let mut vote = Vote::NONE;

@@ -449,8 +449,8 @@ fn differs(by: &str, other: &Document) -> Event {
     Event::Own(OwnEvent::OtherDocument { by, address, founding, error: None })
 }
 
-/// Member c has an empty directory and a list of its own, by which it elects p alone, while a and b
-/// elect q.
+/// Member c has an empty directory and a list of its own. By that list c alone elects p, while a
+/// and b elect q.
 #[test]
 fn stray_member_moves_no_candidate() {
     let mut s = Story::new();
@@ -583,7 +583,7 @@ fn current_before_switch_is_dropped() {
 }
 
 /// The node asks a for a part of the document twice. Only an answer of a to one of these questions
-/// is taken.
+/// counts.
 #[test]
 fn part_answers_its_question() {
     let mut s = Story::new();

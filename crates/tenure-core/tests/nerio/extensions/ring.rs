@@ -116,7 +116,7 @@ fn larger_weak_leader_is_not_believed() {
     assert_eq!(s.weak("b"), None);
 }
 
-/// A process that stood still has received nothing, and suspects nobody.
+/// A process that stood still has received nothing, and suspects no member.
 #[test]
 fn paused_member_suspects_nobody() {
     let mut s = three();
@@ -174,8 +174,8 @@ fn missing_candidate_wedges_no_election() {
     assert!(s.leader().is_some());
 }
 
-/// The weak leader reaches no quorum, and would keep the grants of the members that it reaches for
-/// ever.
+/// The weak leader reaches no quorum. It would never give back the grants of the members that it
+/// reaches.
 #[test]
 fn hopeless_weak_leader_wedges_no_election() {
     let five = ["a", "b", "c", "d", "e"];

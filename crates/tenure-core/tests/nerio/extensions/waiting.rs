@@ -149,8 +149,8 @@ fn overdue_renewal_names_refusals() {
     assert_eq!(told(&s, "p"), [text]);
 }
 
-/// Two of three grantors suffice: a leader without the third reports, once, that it can do without
-/// no other grantor.
+/// Two of three grantors suffice: a leader without the third reports, once, that it needs each of
+/// the other grantors.
 #[test]
 fn leader_reports_missing_spare() {
     let spare = |s: &Story| -> Vec<OwnEvent> {

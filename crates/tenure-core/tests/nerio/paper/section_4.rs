@@ -358,8 +358,8 @@ fn ended_grant_stays_over() {
     assert_eq!(s.holder("a"), None);
 }
 
-/// A request for a tenth of a lease is granted for no longer, although the grant before it, which
-/// has ended early, was to last until later on the wall clock.
+/// A request for a tenth of a lease is granted for no longer. The earlier grant has ended early,
+/// but was to last until later on the wall clock.
 fn next_grant_is_short(s: &mut Story) {
     let tenth = ms(100);
     s.ask("q", "a", Request { delta: tenth, lease: tenth, ..at_wall(wall(0)) });

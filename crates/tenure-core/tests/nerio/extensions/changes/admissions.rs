@@ -305,7 +305,7 @@ fn member_agrees_after_its_span() {
     assert!(is_told(&s, "a", |why| matches!(why, Hindrance::Heard { .. })), "b hears c");
 }
 
-/// 4.4.1: b says that it hears c, and is not reached any more.
+/// 4.4.1: b says that it hears c, and then no message reaches b any more.
 #[test]
 fn objections_last_for_spans() {
     let mut s = five();
@@ -381,7 +381,7 @@ fn second_blank_is_counted() {
     assert!(!has_entered(&s, "a", 2) && emitted_by(&s, by, failed), "{:?}", s.events(by));
 }
 
-/// 4.4.2: the objection of b comes after a round, which ended without it.
+/// 4.4.2: the objection of b comes after a round, which ended without this objection.
 #[test]
 fn late_objection_stops_change() {
     let mut s = five();

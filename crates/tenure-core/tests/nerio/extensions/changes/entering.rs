@@ -281,8 +281,8 @@ fn lost_member_is_replaced() {
     assert!(s.leads("p"));
 }
 
-/// 2.2.4: d has waited for long. A page comes, the next one is lost, and a repeated page brings no
-/// second question.
+/// 2.2.4: d has waited for a long time. A page comes, the next page is lost, and a repeated page
+/// brings no second question.
 #[test]
 fn lost_page_is_asked_for_soon() {
     let (mut s, next) = told();

@@ -188,7 +188,8 @@ fn answer_waits_for_the_askers_memory() {
     assert_eq!(answered(&second), ["c"], "{:?}", lines(&second));
 }
 
-/// An absent member may be the one that remembers. Once all are present, they found the cluster.
+/// An absent member may be the only member that remembers. Once all are present, they found the
+/// cluster.
 #[test]
 fn all_members_are_needed() {
     let mut s = begun(&["a", "b"]);

@@ -49,7 +49,7 @@ fn shared_name_is_reported() {
 }
 
 /// An incarnation of a shared name asks twice in a row: the other incarnation still counts as
-/// present. After a lease without a word from it the name is no longer shared.
+/// present. After a lease without a message of the other incarnation, the name is no longer shared.
 #[test]
 fn shared_name_is_reported_steadily() {
     let mut s = Story::new();

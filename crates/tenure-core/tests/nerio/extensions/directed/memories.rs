@@ -143,8 +143,8 @@ fn unfit_directory_takes_no_place() {
     }
 }
 
-/// Other members go by the later of two memories of a member, even if they hear of the earlier one
-/// last.
+/// Other members go by the later of two memories of a member, even if they hear of the earlier
+/// memory last.
 #[test]
 fn an_earlier_memory_never_comes_back() {
     let mut s = Story::new();
@@ -223,8 +223,8 @@ fn returning_old_directory_is_reported() {
     assert_eq!(s.leader(), Some("p"));
 }
 
-/// Other members take a new memory for an earlier one than they know. The memory then takes a later
-/// number, because no member relies on it yet.
+/// Other members take a new memory for earlier than the memory that they know. The memory then
+/// takes a later number, because no member relies on it yet.
 #[test]
 fn slow_clock_excludes_no_member() {
     let mut s = Story::new();

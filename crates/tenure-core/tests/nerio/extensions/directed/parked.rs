@@ -147,7 +147,7 @@ fn parked_requests_are_bounded() {
 }
 
 /// Rule 5: a request that lapsed before another grant leaves a mark behind: if the request arrived
-/// again, it would get a grant that nobody uses.
+/// again, it would get a grant that no candidate uses.
 #[test]
 fn lapsed_start_is_not_granted_again() {
     let mut s = Story::new();

@@ -23,7 +23,7 @@ fn stopped() -> (Story, u64) {
     (s, fence)
 }
 
-/// The directory of `who` is lost, an operator has it recovered, and its node starts.
+/// The directory of `who` is lost, an operator recovers that directory, and its node starts.
 fn recover(s: &mut Story, who: &'static str, floor: u64) {
     let mut disk = s.directory(false);
     let begun = s.directory(false).durable().instance;
@@ -183,7 +183,7 @@ fn unstopped_leader_leads_beside_another() {
     raise(&mut s, "c", FLOOR);
     s.campaign("q");
     for _ in 0..400 {
-        // Candidate p reaches the old processes alone, and all others the new ones.
+        // Candidate p reaches only the old processes, and all others reach only the new processes.
         let others: Vec<_> = s.letters.iter().filter(|l| l.by != "p").cloned().collect();
         s.letters.retain(|l| l.by == "p");
         swap(&mut s, &mut old);
