@@ -19,7 +19,8 @@ fn forged(stage: &Stage, as_who: usize, round: u64) -> Packet {
     Packet { header, body: Body::Ask(Ask { round: Round(round), part, elections }) }
 }
 
-/// A stranger that may only publish questions uses the rounds of other participants.
+/// A stranger, which may only publish questions, puts the round numbers of other participants into
+/// them.
 #[test]
 fn forged_question_makes_no_call_late() {
     let mut stage = Stage::led(2);

@@ -120,7 +120,7 @@ fn callers_that_are_dead_do_not_count() {
 #[test]
 fn callers_that_cannot_lead_do_not_count() {
     let mut stage = Stage::with((0..6).map(|node| few(node, "few:1")).collect());
-    // The clock is off by more than 2K, and by too little for its calls to look old.
+    // The clock is off by more than 2K, but not so far that its calls look old.
     stage.nodes[0].ahead = 2_500;
     (0..6).for_each(|node| stage.contend(node));
     stage.pass(ms(30_000));

@@ -138,7 +138,7 @@ fn wrong_clock_stays_off_under_drift() {
     }
 }
 
-/// A round without answers shows nothing while others are there.
+/// A round without answers proves nothing about a clock while other participants are there.
 #[test]
 fn lost_answers_prove_no_clock() {
     let mut stage = Stage::led(3);
@@ -188,7 +188,7 @@ fn lonely_process_leads_by_any_clock() {
     }
 }
 
-/// Clocks are within K of true time, and a holder is suspended in the middle.
+/// Clocks are within K of true time, and the leader is suspended until its lease is over.
 #[test]
 fn clocks_within_skew_never_differ() {
     for (holder, other) in [(-1_000, 1_000), (1_000, -1_000), (1_000, 1_000)] {

@@ -1,4 +1,4 @@
-//! Leased leaders on a bus under the suite: three participants, and a bus that loses some.
+//! Leased leaders on a bus under the suite: three participants, and a bus that loses some packets.
 
 use std::time::Duration;
 

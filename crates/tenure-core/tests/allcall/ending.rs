@@ -175,7 +175,7 @@ fn repeated_withdrawals_block_no_leader() {
         }
         assert_eq!(stage.leaders(X).len(), 1, "{every} {pause}");
     }
-    // The same holds when all candidates do so.
+    // The same holds when all candidates withdraw again and again.
     for (nodes, every) in [(1, 500), (1, 300), (2, 500), (2, 900)] {
         let mut stage = Stage::new(nodes);
         stage.contend_together(nodes);
@@ -258,7 +258,7 @@ fn released_is_told_when_others_know() {
     assert_eq!(stage.told(0, |event| *event == Event::Released), 1);
 }
 
-/// A leader whose packets reach no other counts as released when its lease has run out.
+/// A leader whose packets reach no other participant counts as released when its lease has run out.
 #[test]
 fn release_is_reported_after_the_lease() {
     let mut stage = Stage::led(2);

@@ -110,8 +110,9 @@ fn beaten_rival_stops_no_renewal() {
     }
 }
 
-/// A leader that does not hear the other leader renews for ever. The other leader hears only
-/// smaller claims, each just before its own call, and would renew as long as it ignored them.
+/// A leader that does not hear the other leader renews for ever. Just before each of its own calls
+/// the other leader hears a smaller claim: if it ignored these claims, it would renew for ever,
+/// too.
 #[test]
 fn unaware_rival_stops_renewals() {
     for early in [0, 1] {
@@ -153,7 +154,7 @@ fn beaten_leader_survives_rival_resignation() {
     assert_eq!(stage.told(beaten, |event| matches!(event, Event::Ended(_))), 0);
 }
 
-/// The published E, and the leader's distance from it when it stops, by its own clock.
+/// The span from the leader's stop to the published E, by the leader's clock.
 fn margin(stage: &mut Stage, node: usize) -> Duration {
     let claim = |stage: &Stage| {
         let said = stage.said(node);

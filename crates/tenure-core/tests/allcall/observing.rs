@@ -68,7 +68,7 @@ fn able_candidate_vouches_for_vacancy() {
 }
 
 /// A candidate says that it knows of no leader, and then leads. An observer does not hear of this
-/// leadership, because its connection is lost, or only its packets. When the observer is connected
+/// leadership, because its connection or its packets are lost. When the observer is connected
 /// again, the leader is stopped.
 #[test]
 fn interruption_ends_statement_of_vacancy() {
@@ -174,8 +174,8 @@ fn vacancies(stage: &Stage, node: usize) -> usize {
     stage.told(node, |event| matches!(event, Event::View(view) if **view == View::Vacant))
 }
 
-/// A candidate only says that it follows a leader: the leader is stopped, and its claim was lost on
-/// the way to the observer.
+/// An observer knows only that a candidate follows a leader: the leader is stopped, and the
+/// leader's claim was lost on the way to the observer.
 #[test]
 fn followed_leader_without_claim_is_unknown() {
     let mut observer = Stage::new(1);

@@ -233,7 +233,7 @@ impl Stage {
         self.told(node, |event| *event == Event::Own(OwnEvent::Ignored(reason)))
     }
 
-    /// A stranger's header with the same times as the others.
+    /// A stranger's header with the same times as the headers of participants.
     pub(crate) fn stranger(&self, id: &str, rank: u64) -> Header {
         let mut header = self.own.log[0].2.header.clone();
         header.sender = Participant { id: id.parse().unwrap(), incarnation: 0xbad << 96 };

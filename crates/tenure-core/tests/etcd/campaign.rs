@@ -21,8 +21,8 @@ fn the_next_campaign_takes_a_new_value() {
     assert_eq!(puts(&s.asked("if create(db/")), [&"newer".into()]);
 }
 
-/// A proclamation whose answer was lost may be carried out after a newer one: the leader writes the
-/// newer value again, by its watch or by the next confirmation.
+/// A proclamation whose answer was lost may be carried out after a newer proclamation: the leader
+/// writes the newer value again, by its watch or by the next confirmation.
 #[test]
 fn a_value_that_comes_late_does_not_stay() {
     for watched in [true, false] {
@@ -118,8 +118,8 @@ fn key_of_lost_answer_is_adopted() {
 }
 
 /// Ruling 6 (E5): on a lease that was handed in, an earlier process may have made the key that the
-/// candidate finds, and may have used its fence. An uncertain create of this process, or the same
-/// value, proves nothing. The candidate deletes the key and makes it anew.
+/// candidate finds, and may have used the fence of that key. An uncertain create of this process,
+/// or the same value, proves nothing. The candidate deletes the key and makes it anew.
 #[test]
 fn key_of_earlier_process_is_replaced() {
     for unsure in [false, true] {
@@ -140,8 +140,8 @@ fn key_of_earlier_process_is_replaced() {
     }
 }
 
-/// Ruling 6 (E5): two processes were handed one lease, and the maker of the key may still lead by
-/// another lease.
+/// Ruling 6 (E5): two processes were given the same lease, and the maker of the key may still lead
+/// by another lease.
 #[test]
 fn keys_on_live_leases_are_waited_for() {
     let mut s = Stage::with(config(), Some(LeaseId(0x42)));
@@ -279,8 +279,8 @@ fn foreign_values_are_not_read() {
     }
 }
 
-/// A watch of the key before reports only its deletion; a watch of the candidate's own key reports
-/// everything.
+/// A candidate's watch of the key before its own reports only a deletion; its watch of its own key
+/// reports everything.
 #[test]
 fn predecessor_watch_reports_deletion() {
     let (mut s, created, other) = Stage::queued("db");
@@ -299,8 +299,8 @@ fn predecessor_watch_reports_deletion() {
     assert!(s.leads("db") && s.asks(&check), "{:#?}", s.requests());
 }
 
-/// The key before its own has gone, and has perhaps come back, without an event: the candidate
-/// looks at the whole queue.
+/// The key before the candidate's own has gone, and has perhaps come back, without an event: the
+/// candidate looks at the whole queue.
 #[test]
 fn departed_predecessor_does_not_block() {
     let (mut s, created, _) = Stage::queued("db");

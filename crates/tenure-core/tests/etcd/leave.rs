@@ -91,8 +91,8 @@ fn departed_candidate_forgotten_with_lease() {
     assert!(s.leads("other"), "{:#?}", s.told());
 }
 
-/// A departed candidate may not delete a foreign key under its name, and goes on looking: etcd may
-/// still carry out its create.
+/// A departed candidate may not delete a foreign key under its name, and still looks for its own
+/// key: etcd may yet carry out its create.
 #[test]
 fn a_sweep_goes_on_past_a_foreign_key() {
     let (mut s, kept) = Stage::led("other");

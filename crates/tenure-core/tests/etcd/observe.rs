@@ -57,7 +57,8 @@ fn restore_ends_earlier_reports() {
     assert!(last.contains(&format!("{:?}", leader.value)), "{last}");
 }
 
-/// Another answer has shown a later revision: the watch covers the events in between all the same.
+/// A watch begins after the revision of the answer that led to it, even if another answer has shown
+/// a later revision: the watch covers the events in between.
 #[test]
 fn a_watch_begins_after_its_own_answer() {
     let mut s = Stage::new();

@@ -187,8 +187,8 @@ fn a_lease_counts_from_the_question() {
     assert!(s.until("db") <= sent.after(margin), "{:?} after {sent:?}", s.until("db"));
 }
 
-/// A candidate that is elected while a renewal is late has little time left: the leader reports
-/// that long work may begin when half of the lease is ahead, and reports that once.
+/// A candidate that is elected while a renewal is late has little time left: when half of the lease
+/// is ahead, the leader reports once that long work may begin.
 #[test]
 fn leader_settles_with_half_lease() {
     for late in [false, true] {
@@ -298,8 +298,8 @@ fn restored_store_counts_in_earlier_term() {
     assert!(s.until("db") > until.after(ms(2_500)), "{:#?}", s.told());
 }
 
-/// Ruling 8 (E7): a restored store that has reached the earlier revision again differs only by the
-/// key.
+/// Ruling 8 (E7): a restored store that has reached the earlier revision again differs only by its
+/// missing key.
 #[test]
 fn caught_up_restored_store_lacks_key() {
     let (mut s, _) = Stage::led("db");

@@ -64,8 +64,8 @@ impl Stage {
         (stage, created)
     }
 
-    /// A stage whose core waits for another candidate of the election, its revision and that
-    /// candidate's key.
+    /// A stage whose core waits for another candidate of the election, the revision of the core's
+    /// key, and the other candidate's key.
     pub(crate) fn queued(election: &str) -> (Self, Revision, KeyValue) {
         let mut stage = Self::new();
         let (created, other) = stage.queue(election);
@@ -329,7 +329,7 @@ impl Stage {
         KeyValue { key, value: "v".into(), created, modified: created, lease }
     }
 
-    /// The candidates' keys in these of many elections.
+    /// The candidate's keys in these elections, out of many.
     pub(crate) fn owns(
         &self,
         created: &[Revision],
@@ -373,7 +373,7 @@ impl Stage {
     }
 }
 
-/// The text of a request; of a confirmation, its reads.
+/// The text of a request; for a confirmation, the text of its reads.
 fn text(request: &Request) -> String {
     match &request.op {
         Op::Txn(txn) if witness(&request.op).is_some() => {

@@ -113,7 +113,7 @@ fn a_confirmation_takes_another_key_after_a_refusal() {
 }
 
 /// etcd fills a header after the read, so a single header may name a later term than the read's
-/// term. The next read of a member that had answered in a term before proves it.
+/// term. The next read of a member that had answered in an earlier term proves the later term.
 #[test]
 fn single_header_establishes_no_term() {
     let (mut s, created) = Stage::led("db");
@@ -211,8 +211,9 @@ fn late_confirmation_reads_all_moved_keys() {
     assert!(s.until("a") > until, "{:#?}", s.told());
 }
 
-/// The user may not move the key of a waiting candidate, so the new lease carries no key. The new
-/// lease lasts all the same after the former lease has run out, when no leader can come from there.
+/// The user may not move the key of a waiting candidate, so the new lease carries no key. The
+/// session keeps the new lease all the same, even when the former lease has run out and no
+/// candidate can lead by that.
 #[test]
 fn new_lease_lasts_beside_unmovable_key() {
     let (mut s, created, _) = Stage::queued("a");
@@ -314,7 +315,7 @@ fn failed_move_shows_lost_key() {
         let (mut s, a) = Stage::led("a");
         let b = s.elect("b");
         enter_the_next_term(&mut s, "a", a);
-        // The confirmation reads both.
+        // The confirmation reads both keys.
         let (own_a, own_b) = (s.own("a", a), s.own("b", b));
         if s.asks("read a/") {
             s.answer("read a/", so(vec![Some(own_a.clone()), Some(own_b.clone())]));
@@ -528,7 +529,8 @@ fn given_lease_ends_all_leaderships() {
     assert!(s.position("no claim db") < s.position("revoke lease"), "{:#?}", s.told());
 }
 
-/// A shorter lease than ours is renewed by its own length, and looked at in time.
+/// The session renews a given lease that is shorter than ours by its own length, and repeats a lost
+/// renewal in time.
 #[test]
 fn given_lease_may_be_shorter() {
     let lease = Duration::from_secs(30);

@@ -78,7 +78,8 @@ fn a_watch_of_another_cluster_is_ended() {
     }
 }
 
-/// etcd reports a full store also for the write that crossed the quota.
+/// etcd also reports a full store for the write that crosses the quota, and may have carried out
+/// that write.
 #[test]
 fn refusal_for_space_leaves_doubt() {
     let full = || {
@@ -153,8 +154,8 @@ fn refused_watch_is_repeated_with_pauses() {
     assert!(looks < 40 && told, "{looks} looks in 20 s, refusal told: {told}");
 }
 
-/// Ruling 9: after a gap the observer reports the state again, or a subscriber never hears of the
-/// gap.
+/// Ruling 9: after a gap the observer reports the state again, because a subscriber would otherwise
+/// never hear of the gap.
 #[test]
 fn after_a_gap_the_state_is_told_again() {
     let mut s = Stage::new();

@@ -144,7 +144,7 @@ fn taken_from_one_that_is_stopped(rates: [i64; 2]) -> Stage {
 fn claimant_waits_for_earlier_leader() {
     let stage = taken_from_one_that_is_stopped([0, 0]);
     assert_eq!(stage.overlap(), NOTHING);
-    // The gap is not much longer: T, and the way of two records.
+    // The claimant leads soon after the end of the earlier leader.
     assert!(stage.gap() < ms(200), "{:?}", stage.gap());
 }
 
@@ -232,7 +232,7 @@ fn wakes_beside_a_leader(stage: &mut Stage, hears: Duration) {
 }
 
 /// The process was stopped after it had read its claim back, in its grace period. Another process
-/// leads by now, whose claim is unread when it wakes.
+/// leads by now, whose claim is unread when the first process wakes.
 #[test]
 fn resumed_process_reads_before_claiming() {
     let mut stage = Stage::new(2, Mode::AtMostOne);
@@ -336,7 +336,8 @@ fn earlier_record_extends_grace_period() {
     assert_eq!((stage.overlap(), stage.leaders(X)), (NOTHING, vec![1]));
 }
 
-/// A process without claims leads as long as it reads: a claimant does not lead beside it.
+/// A process without claims leads as long as it reads: a claimant does not lead beside this
+/// process.
 #[test]
 fn claimant_waits_for_claimless_member() {
     let mut stage = Stage::with(vec![config(0, Mode::AtLeastOne), config(1, Mode::AtMostOne)]);
@@ -454,7 +455,7 @@ fn broken_reading_repeats_claim_soon() {
         assert_eq!(stage.claims(0, tenure_core::Time::ZERO), 1);
         ends(&mut stage);
         let config = config(0, Mode::AtMostOne);
-        // The wait is the delay, two pauses at most, the grace period, and a record.
+        // The wait is the delay, two pauses at most, the grace period, and the delay of a record.
         let soon = config.grace_period() + 4 * config.publish_interval;
         let took = stage.until(ms(20_000), |stage| stage.leaders(X) == [0]);
         assert!(took <= soon, "{took:?}");
@@ -476,7 +477,7 @@ fn lost_partition_is_not_claimed() {
     }
 }
 
-/// A claim before that would never be read back.
+/// A claim before the end of the partition is found would never be read back.
 #[test]
 fn claim_waits_for_found_end() {
     let mut stage = Stage::new(1, Mode::AtMostOne);
@@ -515,7 +516,7 @@ fn unread_claim_is_repeated() {
     stage.stand(0, X, &[0]);
     stage.pass(ms(3_900));
     assert_eq!(stage.claims(0, tenure_core::Time::ZERO), 1, "one is under way at most");
-    // The next claim comes after T, and a pause as after each claim.
+    // The next claim comes after T, and after the pause that follows each claim.
     stage.pass(ms(1_200));
     assert_eq!(stage.claims(0, tenure_core::Time::ZERO), 2);
 }
@@ -553,7 +554,7 @@ fn a_claim_is_repeated_after_a_pause() {
     assert_eq!(stage.leaders(X), [0]);
 }
 
-/// A late record, or one of an earlier run of this process, is foreign or counts for nothing.
+/// A late record, or a record of an earlier run of this process, is foreign or counts for nothing.
 #[test]
 fn earlier_run_counts_as_foreign() {
     let mut stage = led(1);

@@ -156,7 +156,8 @@ fn later_epoch_waits_for_longest_takeover() {
     stage.cut_off(0, false);
     stage.command(0, X, Command::Resign);
     stage.campaign(0, X);
-    // The second may take office sixteen seconds after its own record, and a little later.
+    // The second process may take office until a little more than sixteen seconds after its own
+    // record.
     stage.pass(ms(15_300));
     stage.go_on(1);
     stage.pass(ms(200));

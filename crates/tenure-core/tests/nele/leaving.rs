@@ -199,7 +199,8 @@ fn member_lingers_after_losing_all() {
     }
 }
 
-/// Others stand for roles of a partition that this process owns, and this process does not.
+/// Others stand for roles of a partition that this process owns, but this process stands for none
+/// of these roles.
 #[test]
 fn owner_reports_unfilled_roles() {
     let mut stage = Stage::led(2, Mode::AtLeastOne);

@@ -53,7 +53,7 @@ fn s2_processes_share_roles_without_overlap() {
     }
 }
 
-/// No other process hears of a role or process that comes or goes, and no setting changes.
+/// Roles and processes come and go: no other process is told, and no setting changes.
 #[test]
 fn s3_roles_and_processes_come_and_go() {
     let mut stage = dealt(2, 2, 2, Mode::AtLeastOne);
@@ -166,7 +166,7 @@ fn s12_t_exceeds_session_timeout() {
     assert!(said.contains("session timeout"), "{said}");
 }
 
-/// A smaller T does not ensure one leader at most: the owner is stopped for longer than the session
+/// A smaller T does not ensure at most one leader: the owner is stopped for longer than the session
 /// and T, and another process leads. When the owner resumes, it reads recent records.
 #[test]
 fn s13_resumed_owner_does_not_lead() {

@@ -324,7 +324,7 @@ impl Stage {
         self.begin(node, start);
     }
 
-    /// Kills a process, and starts another one of its name.
+    /// Kills a process, and starts another process of the same name.
     pub(crate) fn restart(&mut self, node: usize) {
         self.kill(node);
         self.start(node, 1);

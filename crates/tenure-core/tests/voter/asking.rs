@@ -254,7 +254,7 @@ fn stranger_cannot_flood_the_asker() {
     assert_eq!(scene.said.len(), said);
 }
 
-/// As many voters as there is room for have moved away.
+/// All voters that the asker can remember have moved away.
 #[test]
 fn silent_addresses_are_forgotten() {
     let mut scene = Scene::begin(Mode::Majority);

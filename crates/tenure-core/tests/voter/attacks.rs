@@ -76,7 +76,7 @@ fn a_run_that_answers_is_not_dropped() {
     stage.kill(0);
     stage.kill(1);
     stage.start(1);
-    // Neither voter asks when the other does.
+    // The two voters ask at different times.
     stage.pass(ms(2_500));
     stage.start(0);
     stage.cut = vec![(0, 1)];

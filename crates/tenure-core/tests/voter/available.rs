@@ -151,8 +151,8 @@ fn drawing() -> (Stage, VoteDto) {
     (stage, own)
 }
 
-/// n1 refuses the number of n0, as it takes part in a greater ballot of the same counter. n1 would
-/// win that ballot alone, if n0 went on without it.
+/// n1 refuses the number of n0, because n1 takes part in a greater ballot of the same counter. n1
+/// would win that ballot alone, if n0 went on without it.
 #[test]
 fn voter_in_another_ballot_is_awaited() {
     let (mut stage, own) = drawing();

@@ -9,7 +9,7 @@ use tenure_core::{Input, Protocol, Ticket, Waiting};
 
 use crate::stage::{Stage, X, config, election, id, ms, url};
 
-/// The wait of a candidate that was reported last.
+/// The last wait that a candidate has reported.
 pub(crate) fn waits(stage: &Stage, node: usize) -> String {
     let waits = stage.nodes[node].told.iter().rev().find_map(|(_, event)| match event {
         Event::Waiting(waiting) => Some(waiting.to_string()),
@@ -54,7 +54,7 @@ fn full_disk_wins_no_ballot() {
     assert!(casts.is_empty(), "{casts:?}");
 }
 
-/// The writes of a single voter at an input.
+/// Whether a single voter writes at an input.
 fn writes(
     core: &mut Voter,
     now: tenure_core::Time,
@@ -240,7 +240,7 @@ fn differing_founding_lists_are_named() {
         waits(&stage, 0),
         format!("refused by n1: it begins with 4 voters, and n0 with 3 voters: {same}")
     );
-    // A list and its number agree.
+    // A list of two voters agrees with an expected number of two.
     let mut stage = founding(vec![list(&[0, 1]), Founding::Expected(2)]);
     stage.until(ms(5_000), |stage| !stage.leaders(X).is_empty());
     assert_eq!(stage.status(0).condition.first, None);

@@ -47,7 +47,7 @@ fn running_promise_forbids_endorsement() {
     assert!(!stage.own.two_led);
 }
 
-/// (9, n1) and (9, n2) have one counter.
+/// The ballots (9, n1) and (9, n2) have the same counter.
 #[test]
 fn each_counter_is_endorsed_once() {
     let mut stage = Stage::founded(3);
@@ -188,7 +188,7 @@ fn numbers_are_signed() {
     assert_eq!(result.votes.len(), 3);
 }
 
-/// A crashed voter does not block a certificate, and a second crashed voter does.
+/// A crashed voter does not block a certificate, but a second crashed voter does.
 #[test]
 fn a_quorum_that_agrees_is_enough() {
     let mut stage = Stage::founded(5);

@@ -118,8 +118,8 @@ fn a_run_that_was_over_does_not_count() {
     assert_eq!(refusal(stage.ask(0, old, status())), Refusal::EarlierRun { who: id(1) });
 }
 
-/// The voter reports the lost directory, and does not vote; an operator removes it, and adds it
-/// again.
+/// The voter reports the lost directory, and does not vote; an operator removes the voter, and adds
+/// it again.
 #[test]
 fn lost_directory_returns_by_readmission() {
     use tenure_core::voter::Change;

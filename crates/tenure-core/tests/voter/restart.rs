@@ -117,7 +117,7 @@ fn a_leader_takes_part_in_no_other_ballot() {
     assert!(matches!(refusal(stage.ask(0, caller, vote)), Refusal::Leads(_)));
 }
 
-/// n2 hears no voter: its requests arrive, and the answers do not.
+/// n2 hears no other voter: its requests arrive, but the answers do not.
 #[test]
 fn a_deaf_voter_raises_no_counter() {
     let mut stage = Stage::led(3);

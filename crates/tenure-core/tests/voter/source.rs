@@ -359,7 +359,7 @@ fn s15_heard_leader_is_not_suspected() {
     );
 }
 
-/// Three voters know each other, except one that only the first knows.
+/// Three voters know each other, except one voter that only the first voter knows.
 fn unknown() -> Stage {
     let mut stage = strangers(3);
     stage.nodes.iter_mut().for_each(|node| node.config.founding = Founding::Expected(64));
@@ -394,7 +394,8 @@ fn s17_an_unknown_voter_that_answers_is_known() {
     assert_eq!(stage.status(1).known_voters.len(), 3);
 }
 
-/// A voter also asks voters that a seed names at a registration, perhaps in its last message.
+/// A voter also asks voters that a seed names at a registration, perhaps in the seed's last
+/// message.
 #[test]
 fn s17_seeds_voters_are_known() {
     let mut stage = strangers(3);

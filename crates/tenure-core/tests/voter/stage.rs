@@ -317,7 +317,7 @@ impl Stage {
         stage
     }
 
-    /// Registers a voter at another one.
+    /// Registers a voter at another voter.
     pub(crate) fn register(&mut self, node: usize, at: usize) {
         let caller = self.voter(node);
         self.ask(at, caller, Ask::Register(dto(node, Role::None))).unwrap();

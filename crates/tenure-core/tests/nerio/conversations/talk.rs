@@ -115,7 +115,7 @@ impl Scene for Talks {
         let one = &stage.nodes[node];
         let record = &mut stage.own.record;
         match effect {
-            // `sent` records messages, with an unusual fate.
+            // `send` above records messages, because it knows their fate.
             Effect::Send { .. } => {}
             Effect::Persist(_) if one.full => record.effect(&format!("{effect} (fails)")),
             Effect::Emit { event, .. } => {
@@ -329,7 +329,7 @@ impl Talk {
         nodes.split(' ').for_each(|node| self.enter(node, node, percent));
     }
 
-    /// Starts a node under the name of another one.
+    /// Starts a node under the name of another node.
     pub(super) fn start_as(&mut self, node: &str, name: &str) {
         self.begin(&format!("start {node} name={name}"));
         self.enter(node, name, 100);

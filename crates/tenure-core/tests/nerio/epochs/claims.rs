@@ -156,7 +156,7 @@ impl World {
         self.send(to, source, bounds, after, rests, part);
     }
 
-    /// A page of the answer of a member of the second epoch, in which the third follows.
+    /// A page of the answer of a member of the second epoch, for the third epoch.
     fn pass_on(&mut self, from: usize, to: usize, after: Option<ElectionName>, part: bool) {
         let Heir { clock, inheritance } = &self.heirs[from];
         if !inheritance.is_enough() || from == to {

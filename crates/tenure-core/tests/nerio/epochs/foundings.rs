@@ -44,7 +44,7 @@ struct Process {
     core: Nerio,
     disk: Remembered,
     flushes: Vec<(Ticket, Record)>,
-    /// Whether the directory counts as lost: another one has taken its place.
+    /// Whether the directory counts as lost: another directory has taken its place.
     is_lost: bool,
     has_ended: bool,
     serves: bool,

@@ -123,7 +123,7 @@ fn later_ballots_count_once_told() {
     assert!(inheritance.is_enough());
 }
 
-/// 2.3.1: c alone answers, which granted nothing; p leads by a and b.
+/// 2.3.1: only c answers, and c granted nothing; p leads by a and b.
 #[test]
 fn answers_of_quorum_are_needed() {
     let mut inheritance = inheritance();
@@ -284,7 +284,7 @@ fn page_that_goes_back_teaches_bounds() {
     assert_eq!(rival(&inheritance, &y(), "p", at(10)), unnamed(at(40)));
 }
 
-/// 2.4.1: a granted to p, started again, and answers with c.
+/// 2.4.1: a granted to p, has started again, and answers together with c.
 #[test]
 fn quarantine_names_unknown_holder() {
     let mut inheritance = inheritance();

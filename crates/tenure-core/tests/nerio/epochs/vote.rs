@@ -70,7 +70,7 @@ fn wedge_outlives_later_promises() {
     assert_eq!(vote.accepted, Some((ballot(1), 'S')));
 }
 
-/// 2.1.3: five records of one member, written in each order.
+/// 2.1.3: five records of one member, written in every order.
 #[test]
 fn vote_on_disk_never_goes_back() {
     let mut vote = Vote::NONE;

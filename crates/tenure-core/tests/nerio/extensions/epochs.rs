@@ -468,7 +468,8 @@ fn stray_member_moves_no_candidate() {
     assert!(!has_switched(&teach_by(&mut s, "c", "r", &stray)), "c leaves no quorum of two");
 }
 
-/// A quorum answers one after the other, and the first member names another cluster in between.
+/// The members of a quorum answer one after the other, and the first of them names another cluster
+/// in between.
 #[test]
 fn ok_of_stray_confirms_the_line() {
     let mut s = Story::new();
@@ -483,7 +484,7 @@ fn ok_of_stray_confirms_the_line() {
     assert!(s.actors["p"].core.is_confirmed());
 }
 
-/// Two of three leave no quorum, but each is a cluster by itself.
+/// Two of three members are strays: no quorum is left, but each stray is a cluster by itself.
 #[test]
 fn strays_that_differ_move_no_candidate() {
     let mut s = Story::new();
@@ -640,7 +641,7 @@ fn leader_keeps_office_over_switch() {
     assert!(!effects.iter().any(|effect| matches!(effect, Effect::Lower { .. })));
     assert_eq!((s.until("p"), s.fence("p")), (until, fence));
     s.drop_all();
-    // An eighth of a third of the lease, at most.
+    // The questions come within an eighth of a third of the lease.
     s.pass(ms(42));
     let asks = s.letters.iter().filter(|letter| letter.by == "p");
     assert!(asks.clone().count() >= GRANTORS.len(), "it asks the new epoch at once");

@@ -22,8 +22,9 @@ fn proposal_above_seen_is_accepted() {
 }
 
 /// Rule 2: a fence is handed out only if all oks of the completing quorum accepted the same fence
-/// for the same leadership; else `max(seen) + 1`, and renewed at once. The claim is raised only
-/// then, and the grantors learn the fence before the first renewal.
+/// for the same leadership; otherwise the candidate renews at once with the fence `max(seen) + 1`.
+/// The claim is raised only with an accepted fence, and the grantors learn the fence before the
+/// first renewal.
 #[test]
 fn refused_fence_costs_another_round() {
     let mut s = Story::new();
@@ -49,8 +50,8 @@ fn refused_fence_costs_another_round() {
     }
 }
 
-/// Rule 2: grantor a has accepted the first proposal and b the second, of which p heard by c's
-/// refusal.
+/// Rule 2: grantor a has accepted the first proposal. A refusal of c led p to a second proposal,
+/// which b has accepted.
 #[test]
 fn different_fences_cost_another_round() {
     let mut s = Story::new();
@@ -141,7 +142,7 @@ fn lapse_ends_the_fence() {
     assert!(s.fence("p") > fence);
 }
 
-/// Rule 3: no fsync for each grant: a reserve covers many.
+/// Rule 3: no fsync for each grant: a reserve covers many fences.
 #[test]
 fn a_reserve_covers_many_grants() {
     let mut s = Story::new();
@@ -245,8 +246,8 @@ fn fences_and_quorum_timestamps_agree() {
     }
 }
 
-/// Rule 6, on the other side: a candidate with a wrong report of a fence that no node has seen
-/// recovers.
+/// Rule 6, on the other side: a candidate recovers from a wrong report of a fence that no node has
+/// seen.
 #[test]
 fn wrong_fence_stops_no_candidate() {
     let mut s = Story::new();

@@ -130,8 +130,8 @@ fn faster_grant_is_not_kept() {
     assert_eq!((s.holder("b"), s.holder("a").as_deref()), (None, Some("r")));
 }
 
-/// The link from p to c is cut, and b is down. Candidate p, which ranks above q, reaches a alone;
-/// q reaches a and c.
+/// The link from p to c is cut, and b is down. Candidate p, which ranks above q, reaches only a,
+/// and q reaches a and c.
 #[test]
 fn far_candidate_keeps_no_grant() {
     let mut s = Story::new();
@@ -235,7 +235,7 @@ fn returning_members_elect_candidate() {
 }
 
 /// No member can grant, and later two can: the candidate has held no grant meanwhile, and asks all
-/// as soon as the second one grants.
+/// as soon as the second member can grant.
 #[test]
 fn quarantine_ends_in_election() {
     let mut s = Story::new();

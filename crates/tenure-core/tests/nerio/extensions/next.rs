@@ -103,8 +103,8 @@ fn live_leader_regains_its_grantor() {
     assert_eq!(s.leader(), Some("p"));
 }
 
-/// Rule 4: a yield ends with its reason; two candidates still do not yield to each other in
-/// circles, however often the rival ahead comes and goes.
+/// Rule 4: a candidate yields only as long as the reason lasts; two candidates still do not yield
+/// to each other in circles, however often the rival ahead comes and goes.
 #[test]
 fn unsteady_rival_costs_few_messages() {
     let mut s = Story::new();
@@ -144,7 +144,8 @@ fn unsteady_rival_costs_few_messages() {
     }
 }
 
-/// Transfer to a named candidate uses the field `next`: a hand-over to a waiting candidate.
+/// Transfer to a named candidate uses the field `next`: the leader hands over to a waiting
+/// candidate.
 #[test]
 fn transfer_reaches_waiting_candidate() {
     let mut s = Story::new();

@@ -78,7 +78,7 @@ fn leader_obeys_members_only() {
     assert_eq!(emitted(&effects), [Event::Own(OwnEvent::Ignored(Ignored::Unasked))]);
 }
 
-/// A candidate remembers as many orders as can be under way, however many there are.
+/// A candidate remembers as many orders as can be under way, even if more orders arrive.
 #[test]
 fn remembered_orders_are_bounded() {
     let mut s = Story::new();

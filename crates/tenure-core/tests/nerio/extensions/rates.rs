@@ -109,7 +109,7 @@ fn breach_with_skew_is_reported() {
     assert!(!s.events("p").iter().any(ended));
 }
 
-/// A single wrong clock stops no other node: each comparison names it.
+/// A single wrong clock stops no other node: each comparison names that clock's node.
 #[test]
 fn wrong_member_costs_its_vote() {
     let mut s = Story::new();
@@ -214,7 +214,7 @@ fn late_oks_prove_nothing() {
                 s.put(&letter);
                 continue;
             }
-            // Each ok of b arrives once more, after the next one.
+            // Each ok of b arrives once more, after the next ok.
             for ok in oks.iter().chain(&last) {
                 s.put(ok);
             }

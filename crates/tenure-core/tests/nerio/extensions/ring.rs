@@ -52,7 +52,7 @@ fn forged_pong_keeps_nobody_alive() {
         let start = s.now("b");
         let forged = Message::from(Pong { start, ..pong.clone() });
         s.tell_as(&unproved, "b", forged.clone());
-        // Another member speaks for itself alone.
+        // Another member speaks only for itself.
         s.tell("c", "b", forged);
     });
     assert!(s.all_name(&["b", "c"], "b"));
@@ -103,7 +103,7 @@ fn messages_of_other_epochs_are_ignored() {
     assert!(s.all_name(&["b", "c"], "b"));
 }
 
-/// A predecessor names itself or a smaller member: another name is an old one, or invented.
+/// A predecessor names itself or a smaller member: any other name is outdated or invented.
 #[test]
 fn larger_weak_leader_is_not_believed() {
     let mut s = three();
@@ -155,7 +155,7 @@ fn outsider_learns_the_weak_leader() {
     assert_eq!(s.weak("p"), None);
 }
 
-/// The process of the weak leader has no candidate: the others wait for twice the silence.
+/// The process of the weak leader has no candidate: the others wait for twice the span of silence.
 #[test]
 fn missing_candidate_wedges_no_election() {
     let mut s = Story::of_members(only_weak_leaders(&THREE), &THREE);

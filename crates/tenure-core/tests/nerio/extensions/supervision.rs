@@ -60,7 +60,8 @@ fn end_of_process_frees_election() {
     assert!(s.events("b").contains(&event));
 }
 
-/// A release would have to name a Start at or above the highest granted; the report names none.
+/// A release would have to name a Start at or above the highest granted Start; the report names no
+/// Start.
 #[test]
 fn report_ends_any_start() {
     let mut s = Story::new();

@@ -93,7 +93,8 @@ fn vacancy_ends_with_a_leader() {
     assert!(matches!(s.leader(), Some("q" | "r")), "{:?}", s.leader());
 }
 
-/// "Fault Tolerance: Some number of crash failures are tolerated." A minority of grantors.
+/// "Fault Tolerance: Some number of crash failures are tolerated." Here a minority of the grantors
+/// crashes.
 #[test]
 fn crashed_minority_is_tolerated() {
     let mut s = Story::new();

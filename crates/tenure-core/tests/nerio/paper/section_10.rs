@@ -89,7 +89,7 @@ fn an_observer_finds_the_leader() {
     assert!(matches!(view(&s, "r"), Some(View::Unknown { .. })), "{:?}", view(&s, "r"));
 }
 
-/// The view's remainder counts from the send, less the drift of both clocks.
+/// The view's remainder counts from the send of the question, less the drift of both clocks.
 #[test]
 fn view_ends_with_the_grants() {
     let mut s = Story::new();

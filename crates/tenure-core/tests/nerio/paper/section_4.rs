@@ -98,7 +98,7 @@ fn f_never_decreases() {
     let short = Request { start: at(11), delta: ms(1), lease: ms(1), ..at_wall(wall(0)) };
     s.ask("p", "a", short);
     assert_eq!(remaining(&mut s, "a"), before);
-    // The wall clock of a is set back: the longer end counts, not that of the short lease.
+    // The wall clock of a is set back: the later end counts, not the end of the short lease.
     s.actor("a").lead = Some(-1_000);
     assert!(remaining(&mut s, "a") >= ms(2_200));
 }
@@ -318,8 +318,8 @@ fn clock_set_back_prolongs_no_claim() {
     assert_eq!(s.actor("p").claims.iter().map(|claim| claim.0).max(), Some(until));
 }
 
-/// The grantor's wall clock is set back: it grants until that clock shows F. While the wall clock
-/// is ahead or right, the other clock counts.
+/// The grantor's wall clock is set back: its grant lasts until that clock shows F. While the wall
+/// clock is ahead or right, the other clock counts.
 #[test]
 fn clock_set_back_prolongs_grant() {
     let mut s = story();

@@ -207,7 +207,7 @@ fn lost_answers_outgrow_lease() {
     let (mut s, mut road) = (Story::new(), Road::default());
     s.elect("p");
     let gap = Cell::new(s.now("p"));
-    // A renewal each three seconds loses its answers for 200 ms.
+    // Every three seconds a renewal loses its answers, for 200 ms.
     let with_gaps = |now: Time, letter: &Letter| {
         if letter.by == "p" && now.since(gap.get()) >= ms(3_000) {
             gap.set(now);

@@ -295,7 +295,7 @@ fn single_objection_is_enough() {
     assert!(is_told(&s, "a", |why| matches!(why, Hindrance::Heard { .. })), "b says so");
 }
 
-/// 4.4: b hears of the second c by the others alone, and asks c from then on.
+/// 4.4: b hears of the second c only from the others, and asks c from then on.
 #[test]
 fn member_agrees_after_its_span() {
     let mut s = five();

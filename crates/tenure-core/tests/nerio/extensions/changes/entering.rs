@@ -31,7 +31,7 @@ fn told() -> (Story, Document) {
     (s, next)
 }
 
-/// 2.3.1: p leads by a and b of epoch 0; d is told of a decision, and q asks it.
+/// 2.3.1: p leads by a and b of epoch 0; d is told of a decision, and q asks d.
 #[test]
 fn decision_alone_enters_nothing() {
     let (mut s, next) = told();
@@ -42,7 +42,8 @@ fn decision_alone_enters_nothing() {
     assert!(!has_entered(&s, "d", 1));
 }
 
-/// 2.3.1: one acceptance is not enough, nor are two if one has a ballot below the decided one.
+/// 2.3.1: a single acceptance is not enough. Two acceptances are not enough either, if one has a
+/// ballot below the decided ballot.
 #[test]
 fn quorum_of_answers_is_needed() {
     let (mut s, next) = told();
@@ -282,7 +283,7 @@ fn lost_member_is_replaced() {
 }
 
 /// 2.2.4: d has waited for a long time. A page comes, the next page is lost, and a repeated page
-/// brings no second question.
+/// causes no second question.
 #[test]
 fn lost_page_is_asked_for_soon() {
     let (mut s, next) = told();

@@ -46,7 +46,7 @@ fn inherited_holder_keeps_others_out() {
         let effects = ask_in(&mut s, epoch, "q", grantor, request(at(1)));
         assert_eq!(holder(refusal(&effects)).as_deref(), Some("p"), "{grantor}");
     }
-    // (1 + ρ)δ after the last renewal.
+    // This is (1 + ρ)δ after the last renewal.
     s.pass(ms(1_100));
     let effects = ask_in(&mut s, epoch, "q", "d", request(at(2)));
     assert!(granted(&effects).is_some());

@@ -59,7 +59,8 @@ fn number_of_members_has_bounds() {
     assert_eq!(refused_as(&ask(&mut s, "a", 1, add("z"))), ChangeError::Full { max: 31 });
 }
 
-/// The quorums after a change follow from the names of the members only if they are majorities.
+/// Only a majority system follows from the names of the members: a change must name any other
+/// system.
 #[test]
 fn quorums_are_given_where_needed() {
     let mut config = config(&GRANTORS);
@@ -83,7 +84,7 @@ fn quorums_are_given_where_needed() {
     assert!(matches!(done, ChangeState::Done { .. }), "{done}");
 }
 
-/// 2.7.2: the change is refused if no blank has that name, or two have it.
+/// 2.7.2: the change is refused if no blank has that name, or two blanks have it.
 #[test]
 fn new_member_must_be_there() {
     let mut s = Story::new();

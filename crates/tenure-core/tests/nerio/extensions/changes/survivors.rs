@@ -23,7 +23,7 @@ fn lost() -> (Story, u64) {
     (s, before)
 }
 
-/// The epoch of the members that are left without these, as the directory of d has them.
+/// The epoch of the members that are left without the `lost` ones, after the epoch of d.
 fn left(s: &Story, lost: &[&str]) -> Document {
     let lost: Vec<_> = lost.iter().map(|who| name(who)).collect();
     document(s, "d").survivors(&lost, None).unwrap()
@@ -229,7 +229,7 @@ fn wrong_survivors_are_refused() {
     assert!(matches!(error, Err(SurvivorsError::Document(error)) if is_number(&error)));
 }
 
-/// The system of the present members may name lost members.
+/// The quorum system of the present members may name lost members.
 #[test]
 fn survivors_need_their_own_quorums() {
     let s = grown();

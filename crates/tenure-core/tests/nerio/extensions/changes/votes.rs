@@ -276,7 +276,8 @@ fn lost_document_holds_up_no_change() {
     assert!(matches!(done, ChangeState::Done { .. }), "{done}");
 }
 
-/// 2.1.10: a carries out the change of one operator, and b that of another.
+/// 2.1.10: a carries out the change of one operator, and b carries out the change of another
+/// operator.
 #[test]
 fn overtaken_change_is_superseded() {
     let mut s = Story::new();

@@ -207,7 +207,8 @@ fn all_members_are_needed() {
     assert!(GRANTORS.iter().all(|member| serves(&s, member)));
 }
 
-/// Four of five are empty: a quorum, and enough to write down a memory, but the fifth may remember.
+/// Four of five directories are empty: a quorum, and enough to write down a memory, but the fifth
+/// may remember.
 #[test]
 fn a_quorum_founds_nothing() {
     let mut s = Story::empty(config(&["a", "b", "c", "p", "q"]));
@@ -318,7 +319,7 @@ fn all_lost_under_a_leader(lease: Duration) -> Story {
 }
 
 /// All directories are lost while a candidate leads with a longer lease than the members give now.
-/// The leader reaches one of them, which tells the others.
+/// The leader reaches one member, which tells the others.
 #[test]
 fn founding_waits_for_heard_leader() {
     let mut s = all_lost_under_a_leader(ms(5_000));

@@ -375,7 +375,7 @@ fn all_write_all_memories_down() {
     assert!(GRANTORS.iter().all(|member| serves(&s, member)));
 }
 
-/// A proposer refuses an earlier ballot before its own question has come back to it.
+/// A proposer refuses an earlier ballot before it has received its own question.
 #[test]
 fn own_ballot_is_promised_first() {
     let mut s = begun(&GRANTORS);
@@ -423,7 +423,8 @@ fn only_named_memories_accept() {
     assert!(accepts(&mut s, &good));
 }
 
-/// Members that read for a lost directory do not let a member serve that has accepted a founding.
+/// Member a asks as if its directory were lost, but has accepted a founding: the answers of the
+/// others do not let a serve.
 #[test]
 fn accepted_founding_bars_others() {
     let mut s = begun(&GRANTORS);

@@ -69,7 +69,8 @@ fn leader_of_epoch_delays_no_entry() {
     assert!(s.leads("p") && serves(&s, "a"), "{:?}", s.events("a"));
 }
 
-/// 3.9: the clock of c was a year ahead when its directory began, and is right now.
+/// 3.9: the clock of c was a year ahead when its directory began, and has shown the right time
+/// since then.
 #[test]
 fn directory_begun_ahead_founds_nothing() {
     let mut s = begun(&["a", "b"]);
@@ -144,7 +145,7 @@ fn founding_needs_each_promise() {
     assert_eq!(asks, [false, false, true]);
 }
 
-/// A founding names its acceptor by the number of its memory, which stays.
+/// An accepted founding names the memory of a by its number, so that number stays.
 #[test]
 fn accepted_memory_keeps_its_number() {
     let mut s = begun(&GRANTORS);

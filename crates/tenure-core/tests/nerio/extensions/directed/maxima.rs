@@ -89,8 +89,8 @@ fn longer_leases_wait_for_forgotten_oks() {
     assert_eq!(s.leader(), Some("q"), "p completes with what c has forgotten");
 }
 
-/// A grantor reports the time until which it gives no longer lease, the begin of longer leases, and
-/// the length of a holder's leases.
+/// A grantor reports when longer leases begin, its longest lease until then, and the length of a
+/// holder's leases.
 #[test]
 fn waiting_delta_max_is_reported() {
     let mut s = Story::new();
@@ -142,7 +142,7 @@ fn larger_delta_max_is_given_later() {
     assert!(granted(&s.ask("p", "a", long(40))).is_some(), "it was written down");
 }
 
-/// A grantor does not give a larger δ_max whose record failed, and writes it again.
+/// A grantor does not give a larger δ_max whose record failed, and writes the record again.
 #[test]
 fn larger_delta_max_waits_for_disk() {
     let mut s = Story::new();
@@ -174,7 +174,7 @@ fn first_lease_needs_a_full_one() {
     assert_eq!(s.holder("a"), None);
 }
 
-/// A candidate whose lease no quorum gives waits, reports both numbers, and keeps no grantor from
+/// A candidate whose lease no quorum gives waits, reports both lengths, and keeps no grantor from
 /// other candidates; when a quorum gives its lease, it leads.
 #[test]
 fn too_long_lease_blocks_no_rival() {
@@ -271,7 +271,7 @@ fn answers_cost_a_day_at_most() {
     assert!(remaining < ms(2 * 86_400_000), "{remaining:?}");
 }
 
-/// A grantor with another maximum is like one that is down: a quorum that accepts suffices.
+/// A grantor with another maximum is like a grantor that is down: a quorum that accepts suffices.
 #[test]
 fn quorum_for_the_lease_suffices() {
     let mut s = Story::new();

@@ -69,7 +69,7 @@ fn leader_goes_before_other_candidates() {
     assert_eq!(s.holder("a").as_deref(), Some("p"));
 }
 
-/// Rule 3: a short first lease, renewed at once on completion.
+/// Rule 3: a first lease is short, and is renewed at once on completion.
 #[test]
 fn first_lease_is_short() {
     let mut s = Story::new();

@@ -100,7 +100,7 @@ fn the_checks_run_again_on_unparking() {
 
 /// Rule 3: the grantor ignores a request of the holder with a lower Start, and repeats the stored
 /// ok for an equal Start, without extending F. If an older duplicate lowered gs, a release of the
-/// lease before would end the lease after it.
+/// earlier lease would end the later lease.
 #[test]
 fn the_highest_start_granted_counts() {
     let mut s = Story::new();

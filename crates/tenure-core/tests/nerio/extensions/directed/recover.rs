@@ -1,5 +1,5 @@
-//! More directories are lost than the others make up for, and an operator recovers them: the
-//! guarantees then, and their limits where the operator was wrong.
+//! An operator recovers directories, because more are lost than the other members can make up for.
+//! The stories show the guarantees after that, and their limits where the operator was wrong.
 
 use tenure_core::Fence;
 use tenure_core::nerio::{Event, OwnEvent};
@@ -50,7 +50,8 @@ fn q_leads_above(s: &mut Story, floor: u64) -> u64 {
     fence
 }
 
-/// Two of three are lost: they wait as long as leases last, and serve with the third.
+/// Two of three directories are lost: the recovered members wait as long as leases last, and serve
+/// with the third member.
 #[test]
 fn recovered_members_serve_above_the_floor() {
     let (mut s, before) = stopped();
