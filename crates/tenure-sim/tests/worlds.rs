@@ -54,8 +54,8 @@ fn changing_members_violate_nothing() {
     assert!(lost > 0, "no directory lost");
 }
 
-/// Members watch processes in these worlds. Reports of their ends come late and twice, other
-/// members and strangers forge them, and leaders end with promises that outlast them.
+/// Members watch processes in these worlds. Reports of the processes' ends come late and twice,
+/// other members and strangers forge reports, and promises of leaders outlast these leaders.
 #[test]
 fn reported_ends_violate_nothing() {
     let number = if cfg!(debug_assertions) { 20 } else { 100 };

@@ -50,7 +50,7 @@ pub struct LeasedLeaders {
     beaten: BTreeMap<(usize, usize), u64>,
     /// Present lead of each wall clock, and the time since which the clock has that lead.
     pub ahead: Vec<(u64, i64)>,
-    /// Span for which each wall clock was within K before it left K.
+    /// Span for which each wall clock was within K before its lead exceeded K.
     pub agreed: Vec<u64>,
     /// End of the span in which perhaps no other participant can confirm a clock that has moved by
     /// more than K.
@@ -58,7 +58,7 @@ pub struct LeasedLeaders {
 }
 
 impl LeasedLeaders {
-    /// Whether a wall clock is off by more than K, or was off at `then`, later, or shortly before
+    /// Whether a wall clock is off by more than K, or was so at any time since shortly before
     /// `then`.
     fn was_wrong(&self, plan: &Plan, node: usize, then: u64) -> bool {
         let (since, ahead) = self.ahead[node];

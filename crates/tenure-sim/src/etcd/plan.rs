@@ -366,7 +366,7 @@ fn setting(
     }
 }
 
-/// Incidents of our processes and of foreign ones; the store has its own faults.
+/// Incidents of our processes and of foreign processes; the store has its own faults.
 fn incidents(rng: &mut Rng, store: usize, unit: u64, storm_ends: u64) -> Vec<(u64, Incident)> {
     let gap = unit * rng.choose(&[1, 2, 6]);
     let crashes = rng.once_in(2);

@@ -40,7 +40,7 @@ impl Disk {
         self.aside.as_deref().filter(|own| own.owner != self.owner).unwrap_or(self)
     }
 
-    /// Keeps an empty directory in the place of the missing one.
+    /// Keeps an empty directory in the place of the missing directory.
     pub fn keep_mounted(&mut self) {
         self.aside.take_if(|own| own.owner == self.owner);
     }

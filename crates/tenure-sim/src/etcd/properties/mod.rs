@@ -1,5 +1,5 @@
 //! Properties of elections on etcd alone, one file each, judged by the contents of the store, which
-//! no process knows. [`promises`](crate::scenario::promises) has the common ones.
+//! no process knows. [`promises`](crate::scenario::promises) has the common properties.
 
 mod a_claim_ends_before_its_key;
 mod claims_stand_on_their_lease;
