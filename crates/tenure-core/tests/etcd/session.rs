@@ -334,7 +334,7 @@ fn losing_one_election_leaves_the_other() {
 }
 
 /// A revocation that overtakes its grant finds no lease, and the lease that is granted then is
-/// never revoked: a process that starts and ends at once would leave the lease behind for its full
+/// never revoked. A process that starts and ends at once would leave the lease behind for its full
 /// length. The session revokes once the grant is answered, and at the latest at the deadline of the
 /// grant.
 #[test]

@@ -212,8 +212,8 @@ fn late_confirmation_reads_all_moved_keys() {
 }
 
 /// The user may not move the key of a waiting candidate, so the new lease carries no key. The
-/// session keeps the new lease all the same, even when the former lease has run out and no
-/// candidate can lead by that.
+/// session keeps the new lease all the same. The former lease may run out meanwhile, and then no
+/// candidate can lead by the former lease.
 #[test]
 fn new_lease_lasts_beside_unmovable_key() {
     let (mut s, created, _) = Stage::queued("a");

@@ -17,10 +17,10 @@ fn led(nodes: usize) -> Stage {
     Stage::led(nodes, Mode::AtMostOne)
 }
 
-/// The text and the later NELI let a process lead after a stop of longer than S + T: the process
-/// reads records that are milliseconds old, and has not heard of its loss. Its client counts the
-/// session from the moment at which it reads an answer to a heartbeat, and so reports the loss a
-/// session later.
+/// The text and the later NELI let a process lead after a stop of longer than S + T. The process
+/// then reads records that are milliseconds old, and has not heard of its loss. Its client counts
+/// the session from the moment at which it reads an answer to a heartbeat, and so reports the loss
+/// a session later.
 #[test]
 fn stopped_owner_leads_no_more() {
     for (session, more) in [(6_000, 12_000), (6_500, 5_000)] {

@@ -60,8 +60,8 @@ fn records_of_old_reading_end_nothing() {
 }
 
 /// A process that has seen the new number of partitions has the same group name, but the
-/// coordinator keeps it in another group: two processes may own the partition that decides on a
-/// role.
+/// coordinator keeps it in another group. Two processes may then own the partition that decides on
+/// a role.
 #[test]
 fn a_process_that_counts_other_partitions_ends_everything() {
     for kind in [Kind::Beat, Kind::Claim] {

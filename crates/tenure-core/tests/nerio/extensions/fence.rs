@@ -22,7 +22,7 @@ fn proposal_above_seen_is_accepted() {
 }
 
 /// Rule 2: a fence is handed out only if all oks of the completing quorum accepted the same fence
-/// for the same leadership; otherwise the candidate renews at once with the fence `max(seen) + 1`.
+/// for the same leadership. Otherwise the candidate renews at once with the fence `max(seen) + 1`.
 /// The claim is raised only with an accepted fence, and the grantors learn the fence before the
 /// first renewal.
 #[test]

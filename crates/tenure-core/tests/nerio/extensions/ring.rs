@@ -174,7 +174,7 @@ fn missing_candidate_wedges_no_election() {
     assert!(s.leader().is_some());
 }
 
-/// The weak leader reaches no quorum. It would never give back the grants of the members that it
+/// The weak leader reaches no quorum, and would never give back the grants of the members that it
 /// reaches.
 #[test]
 fn hopeless_weak_leader_wedges_no_election() {

@@ -114,8 +114,8 @@ fn waiting_delta_max_is_reported() {
     assert_eq!((state.holder.unwrap().lease, state.raise), (ms(3_000), None));
 }
 
-/// A grantor answers a larger δ_max at once, gives leases of that length after `(1 + ρ)` times that
-/// length, and waits anew if it starts again before that.
+/// A grantor answers a larger δ_max at once, but gives leases of that length only after `(1 + ρ)`
+/// times that length. If the grantor starts again before that, it waits anew.
 #[test]
 fn larger_delta_max_is_given_later() {
     let mut s = Story::new();
