@@ -1,7 +1,7 @@
 //! The files that users install, in `target/dist`. There is a static binary of the default
-//! features, a binary of all features for this Debian, and a Debian package of each. Besides there
-//! are the context of a container image, units, completions, manual pages, and check sums. The
-//! manifest of `tenure-cli` lists the files of the packages.
+//! features, a binary of all features for this Debian, and a Debian package of each. There are also
+//! the context of a container image, units, completions, manual pages, and check sums. The manifest
+//! of `tenure-cli` lists the files of the packages.
 
 use std::env::consts::ARCH;
 use std::fs;

@@ -1,6 +1,6 @@
 //! The pages for users, as the packages carry them: the folders of `docs` as they are, so that
-//! links between pages lead somewhere, and so do the pages that messages name. A link that leads
-//! out of the package, to a file of the repository, becomes a link to the repository's site.
+//! links between pages, and pages that messages name, exist in the package. A link that leads out
+//! of the package, to a file of the repository, becomes a link to the repository's site.
 
 use std::fs;
 use std::path::Path;
@@ -50,7 +50,7 @@ pub(crate) fn copy(root: &Path, to: &Path) -> Result<(), Error> {
     Err(Error::Said(format!("links of packaged pages that lead nowhere:\n{}", broken.join("\n"))))
 }
 
-/// The path of the file of which a page consists, where the page is nothing else.
+/// The path of the file that a page includes, if the page has no other text.
 fn included(text: &str) -> Option<&str> {
     text.trim().strip_prefix("{{#include ")?.strip_suffix("}}")
 }

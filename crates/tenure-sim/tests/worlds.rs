@@ -54,8 +54,8 @@ fn changing_members_violate_nothing() {
     assert!(lost > 0, "no directory lost");
 }
 
-/// Members watch processes in these worlds. Reports of their ends come late and twice, other
-/// members and strangers forge them, and leaders end with promises that outlast them.
+/// Members watch processes in these worlds. Reports of the processes' ends come late and twice,
+/// other members and strangers forge reports, and promises of leaders outlast these leaders.
 #[test]
 fn reported_ends_violate_nothing() {
     let number = if cfg!(debug_assertions) { 20 } else { 100 };
@@ -96,8 +96,8 @@ fn members_alone_campaign(plan: &mut Plan) {
     }
 }
 
-/// The members of these worlds stand on a ring. In half of them only weak leaders campaign, and no
-/// other node could.
+/// The members of these worlds stand on a ring. In half of the worlds only weak leaders may
+/// campaign, and no other node campaigns in their place.
 #[test]
 fn rings_name_weak_leaders() {
     let number = if cfg!(debug_assertions) { 8 } else { 50 };

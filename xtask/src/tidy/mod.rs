@@ -62,7 +62,7 @@ mod tests {
     const MAP: &str =
         "## Where is…?\n\n||A|\n|---|---|\n|x|`b.rs` `f`|\n## B\n\n|c|\n|---|\n|`c.rs`|\n";
 
-    /// Complaints about this text in a repository that has no others.
+    /// Complaints about this text in a repository that has no other text.
     fn said(path: &str, text: &str) -> Vec<String> {
         let folder = tempfile::tempdir().unwrap();
         let good: [(&str, &str); 11] = [

@@ -13,8 +13,8 @@ const SUMMARY: &str = "docs/SUMMARY.md";
 /// The largest number of words of a sentence for users.
 const SENTENCE: usize = 30;
 
-/// The largest number of words of each page, or of each other page of a folder. Tables, and pages
-/// that a command makes, have [`FREE`].
+/// The largest number of words of a page, or of each page of a folder that is not listed by itself.
+/// Tables, and pages that a command makes, have [`FREE`].
 const BUDGETS: [(&str, usize); 34] = [
     ("CHANGELOG.md", 250),
     ("README.md", 600),

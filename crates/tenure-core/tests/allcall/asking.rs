@@ -1,4 +1,5 @@
-//! Clients that may only ask change nothing at others (A6): any stranger may be such a client.
+//! Clients with permission to publish questions alone change no state of others (A6). Any stranger
+//! may be such a client.
 
 use std::time::Duration;
 
@@ -7,7 +8,7 @@ use tenure_core::allcall::{Ask, Body, Config, Event, Packet, Part, Round};
 
 use crate::stage::{Stage, X, config, ms, name};
 
-/// A question of a stranger, in the name of another participant.
+/// A question of a stranger, under the name of another participant.
 fn forged(stage: &Stage, as_who: usize, round: u64) -> Packet {
     let mut header = stage.stranger("nobody", as_who as u64);
     header.sender = stage.who(as_who);
@@ -18,7 +19,8 @@ fn forged(stage: &Stage, as_who: usize, round: u64) -> Packet {
     Packet { header, body: Body::Ask(Ask { round: Round(round), part, elections }) }
 }
 
-/// A stranger that may only publish questions names the rounds of others.
+/// A stranger, which may only publish questions, puts the round numbers of other participants into
+/// them.
 #[test]
 fn forged_question_makes_no_call_late() {
     let mut stage = Stage::led(2);
@@ -32,7 +34,7 @@ fn forged_question_makes_no_call_late() {
     assert_eq!(stage.overlap(), Duration::ZERO);
 }
 
-/// Questions of many strangers, and the leader's clock steps.
+/// Many strangers ask questions, and the leader's clock steps.
 #[test]
 fn forged_questions_displace_no_answers() {
     let mut stage = Stage::led(3);
@@ -54,7 +56,7 @@ fn forged_questions_displace_no_answers() {
     assert_eq!(stage.overlap(), Duration::ZERO);
 }
 
-/// An honest observer with another heartbeat was there first.
+/// An honest observer with another heartbeat started first.
 #[test]
 fn observer_times_stop_no_newcomer() {
     let other = Config { heartbeat: ms(500), ..config(2) };

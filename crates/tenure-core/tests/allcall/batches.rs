@@ -36,7 +36,8 @@ fn hundred_elections_share_call_and_reply() {
     stage.pass(ms(10_000));
     assert_eq!((stage.calls(0), stage.calls(1)), (10, 10));
     assert_eq!((stage.replies(0), stage.replies(1)), (10, 10));
-    // Calls repeat no claim that both know, except around the two renewals of these 10 s.
+    // Calls repeat no claim that both participants know, except around the two renewals of these
+    // ten seconds.
     let said = stage.own.log.iter().map(|(_, _, packet)| match &packet.body {
         Body::Reply(reply) => reply.entries.len(),
         _ => 0,
@@ -77,7 +78,7 @@ fn best_candidates_call() {
     assert_eq!(stage.overlap(), Duration::ZERO);
 }
 
-/// Every packet reaches all participants, so few of them may speak.
+/// Every packet reaches all participants, so only a few of them may speak.
 #[test]
 fn few_participants_speak() {
     let mut stage = Stage::with((0..60).map(|node| few(node, "few:3")).collect());
@@ -85,7 +86,7 @@ fn few_participants_speak() {
         stage.contend(node);
         stage.pass(ms(20));
     }
-    // All participants begin to call within a heartbeat, without a leader.
+    // Without a leader, all participants begin to call within a heartbeat.
     stage.until(ms(12_000), |stage| !stage.own.log.is_empty());
     stage.pass(ms(1_000));
     let first = stage.own.log.len();
@@ -100,7 +101,7 @@ fn few_participants_speak() {
     assert!(replies <= 60, "{replies} replies to 30 calls");
 }
 
-/// The better caller dies before it leads: the next one calls, and takes over.
+/// The better caller dies before it leads: the next caller calls, and takes over.
 #[test]
 fn callers_that_are_dead_do_not_count() {
     let mut stage = Stage::with((0..3).map(|node| few(node, "few:1")).collect());
@@ -115,12 +116,11 @@ fn callers_that_are_dead_do_not_count() {
     assert_eq!(stage.overlap(), Duration::ZERO);
 }
 
-/// The caller has a wrong clock, so it never leads; its calls must not keep others from calling for
-/// ever.
+/// The caller has a wrong clock, so it never leads. In spite of its calls, others call in the end.
 #[test]
 fn callers_that_cannot_lead_do_not_count() {
     let mut stage = Stage::with((0..6).map(|node| few(node, "few:1")).collect());
-    // The clock is off by more than 2K, and by too little for its calls to look old.
+    // The clock is off by more than 2K, but not so far that its calls look old.
     stage.nodes[0].ahead = 2_500;
     (0..6).for_each(|node| stage.contend(node));
     stage.pass(ms(30_000));

@@ -1,4 +1,5 @@
-//! A bus that loses, delays, repeats, holds back, and is used by strangers (rulings 6, 8 and 9).
+//! A bus that loses, delays, repeats and holds back packets, and that strangers use (rulings 6, 8
+//! and 9).
 
 use std::time::Duration;
 
@@ -43,7 +44,7 @@ fn unheard_claim_wins_no_leadership() {
     assert!(stage.said(0).iter().any(|packet| matches!(packet.body, Body::Resign(_))));
 }
 
-/// A reply to a closed round does not show that its sender is there.
+/// A reply to a closed round does not show that its sender is still there.
 #[test]
 fn a_late_reply_shows_nobody() {
     let mut stage = Stage::with(vec![config(1)]);
@@ -171,8 +172,9 @@ fn a_flood_of_strangers_is_bounded() {
     assert!(format!("{:?}", stage.nodes[0].core).len() < 50_000);
 }
 
-/// The process was stopped for longer than a lease after its call had come back. Its server dropped
-/// all packets of that time, because the server keeps few packets for a client that does not read.
+/// After the process had heard its own call, it was stopped for longer than a lease. Its server
+/// dropped all packets of that time, because the server keeps few packets for a client that does
+/// not read.
 #[test]
 fn a_round_from_before_a_pause_elects_nobody() {
     let mut stage = Stage::led(2);

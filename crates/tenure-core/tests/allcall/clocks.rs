@@ -8,7 +8,7 @@ use tenure_core::{End, Loss, Waiting};
 
 use crate::stage::{Stage, X, config, ms};
 
-/// All clocks agree, and so none is off: an operator has set them all back.
+/// All clocks agree, so no clock is off: an operator has set them all back.
 #[test]
 fn clock_set_back_lengthens_no_lease() {
     let mut stage = Stage::led(2);
@@ -61,7 +61,7 @@ fn leader_with_wrong_clock_stops() {
     }
 }
 
-/// Neither process knows the wrong one of two clocks that have always differed.
+/// Two clocks have always differed, and neither process knows which of them is wrong.
 #[test]
 fn two_differing_clocks_are_reported() {
     let mut stage = Stage::new(2);
@@ -114,7 +114,7 @@ fn clock_step_after_answers_prevents_renewal() {
     }
 }
 
-/// The clock that has moved is the wrong one of two.
+/// Two clocks were right, so the clock that has moved is the wrong one.
 #[test]
 fn stepped_clock_of_two_stops() {
     for stepped in [0, 1] {
@@ -138,7 +138,7 @@ fn wrong_clock_stays_off_under_drift() {
     }
 }
 
-/// A round without answers shows nothing while others are there.
+/// A round without answers proves nothing about a clock while other participants are there.
 #[test]
 fn lost_answers_prove_no_clock() {
     let mut stage = Stage::led(3);
@@ -150,7 +150,8 @@ fn lost_answers_prove_no_clock() {
     assert_eq!(stage.overlap(), Duration::ZERO);
 }
 
-/// A wrong clock took a claim for over: the process waits for its end once the clock is right.
+/// A process with a wrong clock took a claim for ended. Once its clock is right, the process waits
+/// for the end of this claim.
 #[test]
 fn corrected_clock_extends_known_claim() {
     for at in [400, 1_400, 2_400, 3_400] {
@@ -187,7 +188,7 @@ fn lonely_process_leads_by_any_clock() {
     }
 }
 
-/// Clocks are within K of true time, and a holder is suspended in the middle.
+/// Clocks are within K of true time, and the leader is suspended until its lease is over.
 #[test]
 fn clocks_within_skew_never_differ() {
     for (holder, other) in [(-1_000, 1_000), (1_000, -1_000), (1_000, 1_000)] {
@@ -208,8 +209,9 @@ fn clocks_within_skew_never_differ() {
 }
 
 /// Three participants are connected and lose no packet. The first is stopped between its own call
-/// and the answers, for longer than a lease, and its clock steps. The first must take neither the
-/// pause for silence of the others nor the round for valid. Returns the time for which two led.
+/// and the answers, for longer than a lease, and its clock steps. The first participant must not
+/// take its pause for a silence of the others, and its round is not valid. Returns the time for
+/// which two led.
 fn stopped_and_stepped(step: i64, delay: Duration) -> Duration {
     let mut stage = Stage::led(3);
     stage.delay = delay;
@@ -217,7 +219,7 @@ fn stopped_and_stepped(step: i64, delay: Duration) -> Duration {
     stage.own.log.clear();
     let calls = stage.until(ms(1_500), |stage| stage.calls(2) > 0);
     assert!(calls < ms(1_500));
-    // The own call is back, and no answer has come yet.
+    // The participant has heard its own call, and no answer has come yet.
     stage.pass(delay + delay / 2 - ms(5));
     stage.nodes[2].stopped = true;
     stage.pass(ms(15_000));
@@ -235,8 +237,8 @@ fn clock_step_during_pause_is_noticed() {
     }
 }
 
-/// Few participants call. A silent participant's clock steps after both clocks were right all the
-/// time.
+/// Few participants call. The clock of a silent participant steps, after both clocks had always
+/// been right.
 #[test]
 fn silent_participant_notices_clock_step() {
     let callers = Callers::Few(NonZeroU16::MIN);

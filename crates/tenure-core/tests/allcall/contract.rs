@@ -1,4 +1,4 @@
-//! Leased leaders on a bus under the suite: three participants, and a bus that loses some.
+//! Leased leaders on a bus under the suite: three participants, and a bus that loses some packets.
 
 use std::time::Duration;
 
@@ -32,8 +32,8 @@ fn config(node: usize) -> Config {
         grace: Duration::from_millis(10),
         kill_margin: Duration::from_millis(1),
         callers,
-        // The nodes must lead often enough, though they are stopped for longer than a round at
-        // times.
+        // Only one node waits after an interruption. The suite stops nodes at times for longer than
+        // a round: if all waited then, they would lead too rarely.
         rejoin_wait: node == 0,
         limits: Limits { elections: 4, participants: 8, claims: 4 },
         ..Config::new("c".parse().unwrap(), id(node as u64))
@@ -56,7 +56,7 @@ impl Subject for AllcallSubject {
         Start { incarnation: number << 96, tie: number, seed: node as u64 }
     }
 
-    /// A bus on which participants hear most packets.
+    /// A bus on which participants receive most packets.
     fn send(
         (): &mut (),
         _: usize,

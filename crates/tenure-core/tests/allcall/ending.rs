@@ -71,7 +71,8 @@ fn resigned_leader_leads_again() {
     let mut stage = Stage::led(1);
     stage.command(0, X, Command::Resign);
     stage.campaign(0, X);
-    // The process has listened all the time: one round announces it, and the next elects it.
+    // This process has listened all the time, so one round announces it, and the next round elects
+    // it.
     stage.pass(ms(2_100));
     assert_eq!(stage.leaders(X), [0]);
     let said = stage.said(0);
@@ -91,7 +92,7 @@ fn a_campaign_that_is_withdrawn_ends_quietly() {
     assert_eq!(stage.told(1, |event| *event == Event::Released), 1, "again does nothing");
 }
 
-/// Nothing is left of an election that is over for long.
+/// No state is left of an election that ended long ago.
 #[test]
 fn an_election_is_forgotten() {
     let mut stage = Stage::led(1);
@@ -141,7 +142,7 @@ fn withdrawal_takes_announcement_back() {
         stage.campaign(node, X);
         stage.pass(ms(pause));
     }
-    // The candidate has called 20 ms ago, and answers the question together with the third call.
+    // The candidate called 20 ms ago, and answers the question together with the third call.
     stage.pass(ms(14_981));
     assert_eq!(stage.leaders(X), [0]);
     stage.observe(3, X);
@@ -155,8 +156,8 @@ fn withdrawal_takes_announcement_back() {
     assert_eq!(stage.overlap(), Duration::ZERO);
 }
 
-/// The better candidate gives up again and again before it leads, and campaigns anew, like an
-/// application that waits for the lead with a deadline.
+/// The better candidate withdraws again and again before it leads, and campaigns anew, like an
+/// application that waits only until a deadline.
 #[test]
 fn repeated_withdrawals_block_no_leader() {
     for (every, pause) in [(500, 0), (300, 0), (500, 100), (700, 300), (1_000, 0), (900, 450)] {
@@ -174,7 +175,7 @@ fn repeated_withdrawals_block_no_leader() {
         }
         assert_eq!(stage.leaders(X).len(), 1, "{every} {pause}");
     }
-    // The same holds when all candidates do so.
+    // The same holds when all candidates withdraw again and again.
     for (nodes, every) in [(1, 500), (1, 300), (2, 500), (2, 900)] {
         let mut stage = Stage::new(nodes);
         stage.contend_together(nodes);
@@ -205,14 +206,13 @@ fn many_clean_stops_are_heard() {
     stage.pass(ms(34_000));
     for node in 0..19 {
         let took = stage.until(ms(60_000), |stage| stage.leaders(X) == [node]);
-        // The story looks every 5 ms.
+        // The story checks for a leader every 5 ms.
         assert!(took <= ms(1_010), "{node} leads {took:?} after the one before it has stopped");
         stage.command(node, X, Command::Resign);
     }
 }
 
-/// The next candidate has ended before without a notice to others: others count it as present for
-/// 2.5 H.
+/// The next candidate died earlier, without a notice. The others count it as present for 2.5 H.
 #[test]
 fn departed_candidate_delays_its_successor() {
     let mut stage = Stage::led(3);
@@ -225,8 +225,8 @@ fn departed_candidate_delays_its_successor() {
     assert!(took > ms(1_500) && took <= ms(3_510), "{took:?}");
 }
 
-/// The only caller has gone: the next one calls after one beat, is eligible after a round, and is
-/// announced in another.
+/// The only caller has gone: the next caller calls after one beat, is eligible after one round, and
+/// is announced in another round.
 #[test]
 fn next_caller_calls_two_rounds_first() {
     let callers = Callers::Few(NonZeroU16::MIN);
@@ -258,7 +258,7 @@ fn released_is_told_when_others_know() {
     assert_eq!(stage.told(0, |event| *event == Event::Released), 1);
 }
 
-/// A leader whose packets reach no other counts as released when its lease has run out.
+/// A leader whose packets reach no other participant counts as released when its lease has run out.
 #[test]
 fn release_is_reported_after_the_lease() {
     let mut stage = Stage::led(2);

@@ -49,7 +49,7 @@ fn each_election_has_its_wait() {
     stage.campaign(0, "y");
     stage.pass(LISTENS + ms(5_000));
     assert_eq!(stage.leaders("y"), [0]);
-    // A process that has been there for long takes part in another election.
+    // A process that has long been running takes part in another election.
     stage.campaign(0, X);
     stage.pass(ms(7_000));
     assert_eq!(stage.leaders(X), [1]);
@@ -106,7 +106,7 @@ fn first_newcomer_decides_the_times() {
     assert_eq!(stage.leaders(X), [0]);
 }
 
-/// A participant with a lease of 10 s was there for long, and others have a lease of 12 s.
+/// A participant with a lease of 10 s has long been running, and the others have a lease of 12 s.
 fn of_other_times(others: usize) -> Stage {
     let other = |node| Config { lease: Duration::from_secs(12), ..config(node) };
     let mut stage = Stage::with([config(0)].into_iter().chain((1..=others).map(other)).collect());
@@ -121,7 +121,7 @@ fn told_of_other_times(stage: &Stage, node: usize) -> usize {
     stage.told(node, told)
 }
 
-/// A stranger repeats a packet from before all participants got new times.
+/// All participants got new times. A stranger repeats a packet from before that.
 #[test]
 fn old_packets_refuse_no_newcomer() {
     let mut stage = of_other_times(1);
@@ -181,7 +181,7 @@ fn claim_of_earlier_run_delays_successor() {
     assert_eq!(stage.overlap(), Duration::ZERO);
 }
 
-/// An operator hears once, on both sides, of two candidates that should differ.
+/// Two candidates have the same name or the same rank: each reports that once to its operator.
 #[test]
 fn the_same_name_or_rank_is_told() {
     let namesake = Config { id: "n0".parse().unwrap(), rank: Some(7), ..config(1) };
@@ -267,8 +267,8 @@ fn second_best_stands_after_the_best() {
         stage.pass(ms(1_000));
         led.push(stage.leaders(X));
     }
-    // The second best stands 2H + 2K after the vacancy, which shows one heartbeat after the first
-    // full round.
+    // The vacancy shows one heartbeat after the first full round, and the second best stands 2H +
+    // 2K after that.
     let vacant: Vec<usize> = Vec::new();
     assert_eq!(led[..5], [(); 5].map(|()| vacant.clone()));
     assert_eq!(led[6], [0]);
@@ -300,8 +300,8 @@ fn void_round_restarts_the_wait() {
 }
 
 /// Two participants join at once, at two servers, and the only leader stops cleanly while they
-/// listen. After that the seat has been vacant for longer than 2H + 2K, and the second best waits
-/// all the same.
+/// listen. After that no participant has led for longer than 2H + 2K, and the second best waits all
+/// the same.
 #[test]
 fn two_ready_newcomers_elect_one() {
     let mut stage = Stage::new(3);
@@ -332,8 +332,8 @@ fn second_best_waits_for_announced_best() {
     assert_eq!(stage.leaders(X), [0]);
 }
 
-/// A process whose first connection is lost at once, and which connects again after its wait would
-/// have been over, has heard no packet.
+/// The first connection of a process is lost at once. The process connects again at a time when its
+/// wait would have been over, but it has heard no packet.
 #[test]
 fn disconnected_listener_stays_a_newcomer() {
     let other = Config { lease: ms(20_000), ..config(1) };

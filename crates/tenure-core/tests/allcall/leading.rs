@@ -104,14 +104,15 @@ fn beaten_rival_stops_no_renewal() {
             stage.pass(ms(100));
             assert!(!stage.leaders(X).is_empty(), "{early}: both have ended");
         }
-        // The beaten one does not campaign again.
+        // The beaten leader does not campaign again.
         assert_eq!(stage.leaders(X), [1 - early]);
         assert_eq!(stage.ended(early, X), Some(&End::Lost(Loss::Superseded)));
     }
 }
 
-/// A leader that does not hear the other leader renews for ever. The other leader hears only
-/// smaller claims, each just before its own call, and would renew as long as it ignored them.
+/// A leader that does not hear the other leader renews for ever. Just before each of its own calls
+/// the other leader hears a smaller claim: if it ignored these claims, it would renew for ever,
+/// too.
 #[test]
 fn unaware_rival_stops_renewals() {
     for early in [0, 1] {
@@ -132,7 +133,8 @@ fn serving_out_leader_stops_later() {
     assert_eq!(stage.leaders(X).len(), 1);
 }
 
-/// The beaten leader would end as superseded although no other leads any more.
+/// The rival has resigned: the beaten leader must not end as superseded, as no other participant
+/// leads.
 #[test]
 fn beaten_leader_survives_rival_resignation() {
     let mut stage = two_sides(OnConflict::ServeOut);
@@ -152,7 +154,7 @@ fn beaten_leader_survives_rival_resignation() {
     assert_eq!(stage.told(beaten, |event| matches!(event, Event::Ended(_))), 0);
 }
 
-/// The published E, and the leader's distance from it when it stops, by its own clock.
+/// The span from the leader's stop to the published E, by the leader's clock.
 fn margin(stage: &mut Stage, node: usize) -> Duration {
     let claim = |stage: &Stage| {
         let said = stage.said(node);
@@ -212,7 +214,7 @@ fn relayed_claim_beats_no_leader() {
     assert_eq!(stage.told(0, beaten), 1);
 }
 
-/// A renewal that its leader has forgotten, and that another participant has heard.
+/// A leader has forgotten its renewal, which another participant has heard.
 #[test]
 fn relayed_claim_moves_no_end() {
     let mut stage = Stage::led(2);
@@ -292,9 +294,8 @@ fn a_process_believes_nobody_about_itself() {
     assert_eq!(stage.leaders(X), [0]);
 }
 
-/// Both candidates claim before either has heard the other. The later one resigns; if the earlier
-/// one yielded to a claim whose leader is about to resign, neither candidate would lead, not even a
-/// heartbeat later.
+/// Both candidates claim before either has heard the other. The later candidate resigns. If the
+/// earlier candidate yielded to the later claim, neither would lead, not even a heartbeat later.
 #[test]
 fn two_standing_candidates_elect_one() {
     let mut stage = Stage::led(1);
@@ -308,7 +309,7 @@ fn two_standing_candidates_elect_one() {
     stage.deliver(0, claim.clone());
     stage.pass(ms(500));
     assert_eq!(stage.leaders(X), [0]);
-    // The stranger has heard itself after all, because it had not heard this node.
+    // The stranger has heard its own claim after all, as it had not heard the claim of this node.
     entry(&mut claim, Digest(1));
     stage.deliver(0, claim);
     assert!(stage.leaders(X).is_empty());

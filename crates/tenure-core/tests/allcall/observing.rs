@@ -68,7 +68,7 @@ fn able_candidate_vouches_for_vacancy() {
 }
 
 /// A candidate says that it knows of no leader, and then leads. An observer does not hear of this
-/// leadership, because its connection is lost, or only its packets. When the observer is connected
+/// leadership, because its connection or its packets are lost. When the observer is connected
 /// again, the leader is stopped.
 #[test]
 fn interruption_ends_statement_of_vacancy() {
@@ -161,7 +161,7 @@ fn wrong_clock_leaves_leader_unknown() {
         stage.nodes[2].ahead = 0;
         stage.pass(ms(1_500));
         assert!(stage.view(2, X).unwrap().leader().is_some(), "{off}");
-        // The leader's seat is vacant, and the process knows that at once.
+        // The election is vacant, and the process knows that at once.
         stage.nodes[2].ahead = off;
         stage.pass(ms(20_000));
         stage.command(0, X, Command::Resign);
@@ -174,8 +174,8 @@ fn vacancies(stage: &Stage, node: usize) -> usize {
     stage.told(node, |event| matches!(event, Event::View(view) if **view == View::Vacant))
 }
 
-/// A candidate only says that it follows a leader: the leader is stopped, and its claim was lost on
-/// the way to the observer.
+/// An observer knows only that a candidate follows a leader: the leader is stopped, and the
+/// leader's claim was lost on the way to the observer.
 #[test]
 fn followed_leader_without_claim_is_unknown() {
     let mut observer = Stage::new(1);
@@ -198,7 +198,8 @@ fn followed_leader_without_claim_is_unknown() {
     assert_eq!(observer.view(0, X), Some(&View::Vacant));
 }
 
-/// A clock is off, and its process believes no claim: the leader has led before, and resigned.
+/// A clock is off, so its process believes no claim. The leader has resigned from an earlier
+/// leadership.
 #[test]
 fn earlier_tombstone_makes_no_vacancy() {
     let mut stage = Stage::new(3);
@@ -302,8 +303,8 @@ fn statement_outlives_wrong_lease_end() {
     }
 }
 
-/// A leader is stopped until its lease is over and another one leads. The packets that it reads
-/// first are old.
+/// A leader is stopped until its lease is over and another participant leads. The packets that it
+/// reads first are old.
 #[test]
 fn resumed_process_reports_no_past() {
     let mut stage = Stage::new(2);
@@ -325,7 +326,8 @@ fn resumed_process_reports_no_past() {
     assert_eq!(&*stage.view(1, X).unwrap().leader().unwrap().id, "n0");
 }
 
-/// Followers still report the resigned leader; their statements do not hide the vacancy from it.
+/// Followers still report the resigned leader; their statements do not hide the vacancy from that
+/// leader.
 #[test]
 fn resigned_leader_reports_vacancy_at_once() {
     let mut stage = Stage::new(2);

@@ -170,7 +170,7 @@ fn s11_election_follows_one_heartbeat_later() {
     let mut stage = Stage::new(1);
     stage.contend(0);
     stage.until(L + K + 2 * H, |stage| stage.calls(0) == 2);
-    // The second call announces that it is eligible; the third one carries the claim.
+    // The second call announces that the candidate is eligible; the third call carries the claim.
     stage.pass(H - ms(20));
     assert_eq!((stage.calls(0), stage.leaders(X).len()), (2, 0));
     stage.pass(ms(40));

@@ -223,7 +223,7 @@ impl Stage {
         self.said(node).iter().filter(|packet| matches!(packet.body, Body::Reply(_))).count()
     }
 
-    /// The last packet of a participant with such a body.
+    /// The last packet of a participant whose body matches.
     pub(crate) fn last(&self, node: usize, like: impl Fn(&Body) -> bool) -> Packet {
         let said = self.said(node);
         said.into_iter().rfind(|packet| like(&packet.body)).unwrap().clone()
@@ -233,7 +233,7 @@ impl Stage {
         self.told(node, |event| *event == Event::Own(OwnEvent::Ignored(reason)))
     }
 
-    /// A stranger's header with the same times as the others.
+    /// A stranger's header with the same times as the headers of participants.
     pub(crate) fn stranger(&self, id: &str, rank: u64) -> Header {
         let mut header = self.own.log[0].2.header.clone();
         header.sender = Participant { id: id.parse().unwrap(), incarnation: 0xbad << 96 };
@@ -243,7 +243,7 @@ impl Stage {
     }
 }
 
-/// Questions of stories about a packet.
+/// Stories read packets through these methods.
 pub(crate) trait Says {
     /// Claim in the first entry.
     fn claim(&self) -> Option<&LeaderClaim>;

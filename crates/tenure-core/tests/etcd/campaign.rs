@@ -9,7 +9,7 @@ use tenure_core::etcd::{
 
 use crate::stage::*;
 
-/// A campaign that begins after the last one has left takes the latest value.
+/// The next campaign begins after the last one has left the queue, and takes the latest value.
 #[test]
 fn the_next_campaign_takes_a_new_value() {
     let (mut s, _) = Stage::led("db");
@@ -21,8 +21,8 @@ fn the_next_campaign_takes_a_new_value() {
     assert_eq!(puts(&s.asked("if create(db/")), [&"newer".into()]);
 }
 
-/// A proclamation whose answer was lost may be carried out after a newer one: the leader writes the
-/// newer value again, by its watch or by the next confirmation.
+/// A proclamation whose answer was lost may be carried out after a newer proclamation: the leader
+/// writes the newer value again, by its watch or by the next confirmation.
 #[test]
 fn a_value_that_comes_late_does_not_stay() {
     for watched in [true, false] {
@@ -45,8 +45,8 @@ fn a_value_that_comes_late_does_not_stay() {
     }
 }
 
-/// Another process overwrites the value of the key each time that the leader mends it: both pause,
-/// and the leader's value is there in the end.
+/// Another process overwrites the value of the key each time that the leader restores it. Both
+/// writers pause, and the leader's value is there in the end.
 #[test]
 fn two_writers_of_one_value_pause() {
     let (mut s, created) = Stage::led("db");
@@ -70,7 +70,8 @@ fn two_writers_of_one_value_pause() {
     assert!(s.leads("db"));
 }
 
-/// The watch ends, as etcd has forgotten its events: the leader looks, and writes no sooner.
+/// The watch ends, because etcd has forgotten its events. The leader looks again, and writes its
+/// value no sooner.
 #[test]
 fn a_watch_that_ends_hurries_no_value() {
     let (mut s, created) = Stage::led("db");
@@ -101,7 +102,7 @@ fn a_watch_that_ends_hurries_no_value() {
     assert!((2..=3).contains(&mended.len()), "{mended:?} in two seconds");
 }
 
-/// Ruling 6 (E5): a create whose answer was lost has made the key that the next one finds.
+/// Ruling 6 (E5): a create whose answer was lost has made the key that the next create finds.
 #[test]
 fn key_of_lost_answer_is_adopted() {
     let mut s = Stage::new();
@@ -117,8 +118,8 @@ fn key_of_lost_answer_is_adopted() {
 }
 
 /// Ruling 6 (E5): on a lease that was handed in, an earlier process may have made the key that the
-/// candidate finds, and may have used its fence. An uncertain create of this process, or the same
-/// value, proves nothing. The candidate deletes the key and makes it anew.
+/// candidate finds, and may have used the fence of that key. An uncertain create of this process,
+/// or the same value, proves nothing. The candidate deletes the key and makes it anew.
 #[test]
 fn key_of_earlier_process_is_replaced() {
     for unsure in [false, true] {
@@ -139,8 +140,8 @@ fn key_of_earlier_process_is_replaced() {
     }
 }
 
-/// Ruling 6 (E5): two processes were handed one lease, and the maker of the key may still lead by
-/// another lease.
+/// Ruling 6 (E5): two processes were given the same lease, and the maker of the key may still lead
+/// by another lease.
 #[test]
 fn keys_on_live_leases_are_waited_for() {
     let mut s = Stage::with(config(), Some(LeaseId(0x42)));
@@ -158,10 +159,10 @@ fn keys_on_live_leases_are_waited_for() {
     assert!(s.asks("if create(db/42)"), "{:#?}", s.requests());
 }
 
-/// Rulings 6 and 8 (E5, E7): a store was restored, and has reached the same revisions again. Its
-/// key is one with which this process has led before, and which this process has deleted. The next
-/// campaign did not make this key, although the answer to its create was lost: the fence of the key
-/// is used up.
+/// Rulings 6 and 8 (E5, E7): a store was restored, and has reached the same revisions again. The
+/// restored store holds a key with which this process led before, and which this process had
+/// deleted. The next campaign did not make this key, although the answer to its create was lost:
+/// the fence of the key is used up.
 #[test]
 fn key_of_earlier_campaign_is_replaced() {
     let (mut s, _) = Stage::led("a");
@@ -208,8 +209,8 @@ fn until_it_looks(s: &mut Stage, created: Revision) -> String {
     panic!("it does not look: {:#?}", s.requests());
 }
 
-/// etcd sorts the whole queue for each look at it. While the key before the own one is there, a
-/// waiting candidate asks only for that key, even after its watch has ended.
+/// etcd sorts the whole queue for each look at it. While the key before its own is there, a waiting
+/// candidate asks only for that key, even after its watch has ended.
 #[test]
 fn waiting_candidate_reads_its_predecessor() {
     let (mut s, created, _) = Stage::queued("db");
@@ -228,13 +229,14 @@ fn waiting_candidate_reads_its_predecessor() {
         assert!(s.asks("watch db/77"), "{:#?}", s.requests());
         s.answer("watch db/77", Reply::Watching);
     }
-    // Without the own key the candidate waits no longer.
+    // Without its own key the candidate waits no longer.
     until_it_looks(&mut s, created);
     s.answer("if create(db/", not_so(vec![None]));
     assert!(s.has_told("contending again, as its key was deleted"), "{:#?}", s.told());
 }
 
-/// The candidate reports the broken watch as its wait, and then again the key before its own.
+/// The candidate reports the broken watch as the reason of its wait. When the watch is open again,
+/// the candidate reports the key before its own again.
 #[test]
 fn wait_is_reported_after_broken_watch() {
     let (mut s, created, _) = Stage::queued("db");
@@ -251,8 +253,8 @@ fn wait_is_reported_after_broken_watch() {
 }
 
 /// The value of another candidate may be too large, and only observers need values: a candidate
-/// reads only keys of others. Keys come without a lease (3.7), so the transaction compares the
-/// lease of the own key.
+/// reads only the keys of others, without their values. Keys come without a lease (3.7), so the
+/// transaction compares the lease of the candidate's own key.
 #[test]
 fn foreign_values_are_not_read() {
     for taken in [false, true] {
@@ -277,7 +279,8 @@ fn foreign_values_are_not_read() {
     }
 }
 
-/// A watch of the key before reports only its deletion; a watch of the own key reports everything.
+/// A candidate's watch of the key before its own reports only a deletion; its watch of its own key
+/// reports everything.
 #[test]
 fn predecessor_watch_reports_deletion() {
     let (mut s, created, other) = Stage::queued("db");
@@ -296,8 +299,8 @@ fn predecessor_watch_reports_deletion() {
     assert!(s.leads("db") && s.asks(&check), "{:#?}", s.requests());
 }
 
-/// The key before has gone, and perhaps come again, without an event: the candidate looks at the
-/// whole queue.
+/// The key before the candidate's own has gone, and has perhaps come back, without an event: the
+/// candidate looks at the whole queue.
 #[test]
 fn departed_predecessor_does_not_block() {
     let (mut s, created, _) = Stage::queued("db");
@@ -336,7 +339,7 @@ fn departure_in_the_middle_elects_none() {
 }
 
 /// Ruling 2 (E1): Go's Campaign reported a win with a key that was gone. Here another key is the
-/// first, and none was before the own one.
+/// first, and no key was before the candidate's own.
 #[test]
 fn a_win_without_the_own_key_is_none() {
     let mut s = Stage::new();
@@ -349,7 +352,7 @@ fn a_win_without_the_own_key_is_none() {
 }
 
 /// Ruling 2 (E1): without an operation a transaction is not linearizable. A look always reads a
-/// key, and an answer without reads is no win.
+/// key, and an answer without the reads is no win.
 #[test]
 fn a_win_is_read() {
     let mut s = Stage::new();
@@ -397,8 +400,8 @@ fn first_candidate_leads_once_proven() {
     assert!(!s.leads("c") && !s.asks("if create(c/"), "{:#?}", s.requests());
 }
 
-/// Ruling 2 (E1): one read finds the own key, and a later read finds no key before it; but the own
-/// key was deleted in between. Only a single transaction sees that.
+/// Ruling 2 (E1): one read finds the candidate's key, and a later read finds no key before it; but
+/// the candidate's key was deleted in between. Only a single transaction sees that.
 #[test]
 fn one_transaction_reads_key_and_queue() {
     for looks in 0..3 {
@@ -438,7 +441,7 @@ fn shared_create_revision_elects_one() {
     assert!(!s.leads("db"));
 }
 
-/// Ruling 6 (E5): Go would print another id with a sign, and would not find the key.
+/// Ruling 6 (E5): Go would print a negative id with a sign, and would not find the key.
 #[test]
 fn the_id_of_a_lease_is_positive() {
     for seed in 0..64 {

@@ -30,7 +30,7 @@ impl Subject for EtcdSubject {
     type Store = SmallStore;
 
     const NODES: usize = 3;
-    // Three times the bytes that this flood left.
+    // Bound on the debug output: three times the bytes that this flood left.
     const DEBUG_BYTES_MAX: usize = 20_000;
 
     fn core(_: usize) -> Etcd {
@@ -228,7 +228,7 @@ fn header(rng: &mut Rng) -> Header {
     Header { cluster, member: number(rng), revision: number(rng), term: rng.within(0..3) }
 }
 
-/// Small, huge or anything.
+/// A small, a huge or any number.
 fn number(rng: &mut Rng) -> u64 {
     match rng.within(0..5) {
         0 => 0,

@@ -9,11 +9,11 @@ fn note(s: &Stage, name: &str) -> KeyValue {
     KeyValue { key: name.into(), value: "hello".into(), lease: None, ..s.other("db", 5) }
 }
 
-/// Go's candidates wait behind every key of the prefix; so do ours, and they report which.
+/// Go's candidates wait behind every key of the prefix; so do ours, and they report these keys.
 #[test]
 fn candidates_say_that_keys_are_foreign() {
     for (name, why) in [
-        // A look reads no lease, and the maker of a key with a lease may lead.
+        // A look reads no leases: this key may have a lease, and then its maker may lead.
         (
             "db/note",
             "its name does not end in the id of a lease: look at it with `etcdctl get \
@@ -32,7 +32,7 @@ fn candidates_say_that_keys_are_foreign() {
         assert!(
             s.position(&format!("db: key {name} belongs to no candidate")) < s.position(&waits)
         );
-        // Only the end of the key is missing.
+        // The candidate waits only for the end of this key.
         s.answer(&format!("watch {name}"), Reply::Watching);
         s.changed(name, vec![deleted(&first.key, created + 1)]);
         s.is_first("db", created);
@@ -40,7 +40,7 @@ fn candidates_say_that_keys_are_foreign() {
     }
 }
 
-/// No candidate leads while a foreign key is the first, not even the candidate behind it.
+/// No candidate leads while a foreign key is the first, not even the candidate behind that key.
 #[test]
 fn observers_report_no_foreign_key() {
     for name in ["db/note", "db/eu/77"] {
@@ -88,7 +88,7 @@ fn leased_foreign_names_leave_leaders_unknown() {
     }
 }
 
-/// The name of a key stays when it moves to the lease of another term.
+/// A key keeps its name when it moves to the lease of another term.
 #[test]
 fn keys_on_other_leases_are_candidates() {
     let mut s = Stage::new();

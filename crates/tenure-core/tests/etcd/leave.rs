@@ -53,7 +53,7 @@ fn late_key_is_deleted() {
     }
 }
 
-/// The lease goes with the last election, and the session has nothing left to do.
+/// The session gives the lease back with the last election, and has nothing left to do.
 #[test]
 fn last_departure_revokes_lease() {
     let (mut s, _) = Stage::led("a");
@@ -91,8 +91,8 @@ fn departed_candidate_forgotten_with_lease() {
     assert!(s.leads("other"), "{:#?}", s.told());
 }
 
-/// A foreign key under the own name is not ours to delete, and no reason to stop looking: etcd may
-/// still carry out a create of ours.
+/// A departed candidate may not delete a foreign key under its name, and still looks for its own
+/// key: etcd may yet carry out its create.
 #[test]
 fn a_sweep_goes_on_past_a_foreign_key() {
     let (mut s, kept) = Stage::led("other");

@@ -4,8 +4,8 @@ use tenure_core::etcd::{Change, Command, Config, KeyValue, Op, Reply};
 
 use crate::stage::*;
 
-/// Ruling 9 (E8): never from memory. The leader's key has gone, and no read could find the next
-/// leader; then an unrelated event comes.
+/// Ruling 9 (E8): an observer never reports from memory. The leader's key has gone, and no read
+/// could find the next leader; then an unrelated event comes.
 #[test]
 fn new_look_resolves_doubt() {
     let mut s = Stage::new();
@@ -25,7 +25,7 @@ fn new_look_resolves_doubt() {
     assert!(s.has_told("leader 99"));
 }
 
-/// An answer may be older than events of a watch since its question.
+/// An answer may be older than the events that a watch has reported since the question.
 #[test]
 fn older_answer_hides_no_newer_value() {
     let mut s = Stage::new();
@@ -39,8 +39,8 @@ fn older_answer_hides_no_newer_value() {
     assert!(last.contains("new"), "{last}");
 }
 
-/// A restore that makes revisions higher brings back an older state, and the watch goes on: the
-/// read of a key counts, although an event had a higher revision.
+/// A restore that raises revisions brings back an older state, and the watch goes on. The read of a
+/// key counts, although an event had a higher revision.
 #[test]
 fn restore_ends_earlier_reports() {
     let mut s = Stage::new();
@@ -57,7 +57,8 @@ fn restore_ends_earlier_reports() {
     assert!(last.contains(&format!("{:?}", leader.value)), "{last}");
 }
 
-/// Another answer has shown a later revision: the watch covers the events in between all the same.
+/// A watch begins after the revision of the answer that led to it, even if another answer has shown
+/// a later revision: the watch covers the events in between.
 #[test]
 fn a_watch_begins_after_its_own_answer() {
     let mut s = Stage::new();
@@ -73,7 +74,8 @@ fn a_watch_begins_after_its_own_answer() {
     assert!(matches!(watch, Op::Watch { from, .. } if from == created + 1), "{watch}");
 }
 
-/// After a restore no answer explains an earlier event, as revisions are lower.
+/// After a restore revisions are lower, so no answer covers an earlier event. The observer pauses
+/// between its looks all the same.
 #[test]
 fn after_a_restore_nobody_looks_without_pause() {
     let mut s = Stage::new();
@@ -116,7 +118,7 @@ fn late_event_hides_no_newer_answer() {
     assert!(s.told().is_empty(), "{:#?}", s.told());
 }
 
-/// A new subscriber hears neither from memory nor by an answer to an earlier question.
+/// A new subscriber gets no view from memory, and none from an answer to an earlier question.
 #[test]
 fn new_subscriber_gets_a_new_read() {
     let mut s = Stage::new();
@@ -139,8 +141,8 @@ fn new_subscriber_gets_a_new_read() {
     assert!(told.len() == 2 && told[0] == told[1], "since the first: {told:#?}");
 }
 
-/// Ruling 10 (E9): an observer of one name would take keys of the other for its own, and reports
-/// that it cannot observe.
+/// Ruling 10 (E9): an observer of one election would take the keys of another election for its own.
+/// The observer reports that it cannot observe.
 #[test]
 fn unobservable_election_is_reported() {
     let mut s = Stage::with(Config { elections: 2, ..config() }, None);
@@ -197,7 +199,7 @@ fn large_foreign_value_is_no_news() {
     s.answer("read db/*", Reply::Unknown { why });
     assert!(s.has_told("asking who leads: outcome unknown: an answer"), "{:#?}", s.told());
     assert!(s.has_told("db: unknown since"), "{:#?}", s.told());
-    // Without other keys the new key is a candidate's, which leads.
+    // No other key is there, so the new key belongs to a candidate, which leads.
     s.pass(ms(200));
     s.answer("read db/*", so(vec![None]));
     s.changed("db/*", vec![large("db/77", 13)]);

@@ -17,8 +17,8 @@ fn claims_lowered_before_lost_lease_revoked() {
 }
 
 /// Ruling 6 (E5): a repeated grant finds a lease whose grant had no answer. The lease is no older
-/// than its first request. The session gives up a lease that may have ended: a renewal that races
-/// its revocation is answered all the same, and its keys are still there (ruling 4).
+/// than its first request. The session gives up a lease that may have ended: etcd answers a renewal
+/// that races the revocation of the lease, and the keys of the lease are still there (ruling 4).
 #[test]
 fn possibly_ended_lease_is_not_joined() {
     for (late, joins) in [(ms(1_000), true), (ms(10_000), false)] {
@@ -72,8 +72,8 @@ fn unanswered_lease_counts_from_first_grant() {
     }
 }
 
-/// Ruling 4 (E3): the arrival of a renewal's answer counts: the lease may have ended since the
-/// question, and its revocation be under way.
+/// Ruling 4 (E3): the time at which a renewal's answer arrives counts. The lease may have ended
+/// since the question, and etcd may be revoking it.
 #[test]
 fn lease_ended_during_question_is_unused() {
     for (late, joins) in [(ms(1_000), true), (ms(10_000), false)] {
@@ -187,8 +187,8 @@ fn a_lease_counts_from_the_question() {
     assert!(s.until("db") <= sent.after(margin), "{:?} after {sent:?}", s.until("db"));
 }
 
-/// A candidate that is elected while a renewal is late has little time left: the leader reports
-/// once that long work may begin, with half of the lease ahead.
+/// A candidate that is elected while a renewal is late has little time left: when half of the lease
+/// is ahead, the leader reports once that long work may begin.
 #[test]
 fn leader_settles_with_half_lease() {
     for late in [false, true] {
@@ -298,7 +298,8 @@ fn restored_store_counts_in_earlier_term() {
     assert!(s.until("db") > until.after(ms(2_500)), "{:#?}", s.told());
 }
 
-/// Ruling 8 (E7): a restored store that has counted as far again differs only by the key.
+/// Ruling 8 (E7): a restored store that has reached the earlier revision again differs only by its
+/// missing key.
 #[test]
 fn caught_up_restored_store_lacks_key() {
     let (mut s, _) = Stage::led("db");
@@ -332,9 +333,10 @@ fn losing_one_election_leaves_the_other() {
     assert!(!s.asks("revoke"), "{:#?}", s.requests());
 }
 
-/// A revocation that overtakes its grant finds nothing, and then the lease stays without a
-/// revocation: a process that starts and ends at once would leave it behind for its full length.
-/// The session revokes once the grant is answered, and at the latest when its time is over.
+/// A revocation that overtakes its grant finds no lease, and the lease that is granted then is
+/// never revoked. A process that starts and ends at once would leave the lease behind for its full
+/// length. The session revokes once the grant is answered, and at the latest at the deadline of the
+/// grant.
 #[test]
 fn a_revocation_does_not_overtake_its_grant() {
     for lost in [false, true] {
@@ -362,7 +364,7 @@ fn a_revocation_does_not_overtake_its_grant() {
 }
 
 /// The session does not revoke a lease that was certainly not granted: a process without connection
-/// or rights ends at once. An earlier grant of unknown outcome leaves a doubt.
+/// or rights ends at once. After an earlier grant of unknown outcome the session revokes.
 #[test]
 fn ungranted_lease_is_not_revoked() {
     let not_sent = || {

@@ -10,7 +10,7 @@ use tenure_core::{Effect, Input, Protocol, Standing, Time, Value};
 
 pub(crate) use tenure_testkit::stage::{ms, name};
 
-/// etcd reports changes by itself.
+/// etcd reports changes by itself, so the observer need not ask.
 pub(crate) const OBSERVE: Command = Command::Observe { every: Duration::ZERO };
 
 /// A core, and the requests for which it waits.
@@ -20,7 +20,7 @@ pub(crate) struct Stage {
     pub(crate) now: Time,
     /// Requests without an answer, the latest last.
     pub(crate) open: Vec<Request>,
-    /// All effects since the last look.
+    /// All effects since the story last took them.
     pub(crate) done: Vec<Effect<tenure_core::etcd::Words>>,
     /// The header of the next answer.
     pub(crate) header: Header,
@@ -64,8 +64,8 @@ impl Stage {
         (stage, created)
     }
 
-    /// A stage whose core waits for another candidate of the election, its revision and that
-    /// candidate's key.
+    /// A stage whose core waits for another candidate of the election, the revision of the core's
+    /// key, and the other candidate's key.
     pub(crate) fn queued(election: &str) -> (Self, Revision, KeyValue) {
         let mut stage = Self::new();
         let (created, other) = stage.queue(election);
@@ -166,8 +166,9 @@ impl Stage {
         self.hand(Input::Message { from: Store, message });
     }
 
-    /// The branch of an answer. Stories give the reads of a confirmation, or of a look: the first
-    /// key with its lease, and the key before.
+    /// Decides which branch an answered transaction took. Stories give only the reads: for a
+    /// confirmation those of its keys; for a look the first key with its lease, and the key before
+    /// the candidate's.
     fn branch(&self, call: CallId, reply: Reply) -> Reply {
         let asked = self.open.iter().find(|open| open.call == call);
         let witness = asked.and_then(|asked| witness(&asked.op));
@@ -220,7 +221,7 @@ impl Stage {
         self.write(&format!("if create({election}/"))
     }
 
-    /// A look finds the own key, and none before it.
+    /// A look finds the candidate's key, and no key before it.
     pub(crate) fn is_first(&mut self, election: &str, created: Revision) {
         let own = self.own(election, created);
         self.answer(&format!("if create({election}/"), so(vec![Some(own), None]));
@@ -294,7 +295,7 @@ impl Stage {
         self.answer("keep", Reply::Alive { ttl: Some(10) });
     }
 
-    /// The confirmation finds the own key.
+    /// The confirmation finds the candidate's key.
     pub(crate) fn confirm(&mut self, election: &str, created: Revision) {
         let own = self.own(election, created);
         self.answer(&format!("read {election}/"), so(vec![Some(own)]));
@@ -317,7 +318,7 @@ impl Stage {
         self.core.lease().unwrap()
     }
 
-    /// The own key in an election.
+    /// The candidate's key in an election.
     pub(crate) fn key(&self, election: &str) -> Bytes {
         let name = self.core.names_keys().unwrap();
         format!("{election}/{name}").as_str().into()
@@ -328,7 +329,7 @@ impl Stage {
         KeyValue { key, value: "v".into(), created, modified: created, lease }
     }
 
-    /// Own keys in these of many elections.
+    /// The candidate's keys in these elections, out of many.
     pub(crate) fn owns(
         &self,
         created: &[Revision],
@@ -355,7 +356,7 @@ impl Stage {
         }
     }
 
-    /// All effects since the last look, a line each.
+    /// All effects since the last call, one line each.
     pub(crate) fn told(&self) -> Vec<String> {
         self.done.iter().map(ToString::to_string).collect()
     }
@@ -372,7 +373,7 @@ impl Stage {
     }
 }
 
-/// The text of a request; of a confirmation, its reads.
+/// The text of a request; for a confirmation, the text of its reads.
 fn text(request: &Request) -> String {
     match &request.op {
         Op::Txn(txn) if witness(&request.op).is_some() => {
@@ -383,7 +384,7 @@ fn text(request: &Request) -> String {
     }
 }
 
-/// The own key of a look, and its expected lease.
+/// The candidate's key in a look, and the expected lease of that key.
 fn looks(op: &Op) -> Option<(&Bytes, LeaseId)> {
     let Op::Txn(Txn { when, then, .. }) = op else { return None };
     match (&when[..], &then[..]) {

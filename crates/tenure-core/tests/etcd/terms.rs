@@ -38,9 +38,9 @@ fn on(lease: LeaseId, kv: KeyValue) -> Option<KeyValue> {
     Some(KeyValue { lease: Some(lease), ..kv })
 }
 
-/// A former leader of etcd may hold a revocation of the lease that is carried out late, through its
-/// successor: renewals there do not help. E does not move until the keys are on a lease of which
-/// the former leader has never heard; and leadership goes on.
+/// A former leader of etcd may hold a revocation of the lease, which its successor carries out
+/// late: renewals at the successor do not help. E does not move until the keys are on a lease of
+/// which the former leader has never heard. The leadership goes on.
 #[test]
 fn renewal_in_later_term_moves_nothing() {
     let (mut s, created) = Stage::led("db");
@@ -89,8 +89,8 @@ fn a_header_that_is_behind_hides_no_term() {
     assert!(s.asks("grant"), "{:#?}", s.requests());
 }
 
-/// A refused confirmation takes another key as its witness: a key that this user may not write does
-/// not block all. A missing key is lost alone.
+/// A refused confirmation takes another key as its witness: a key that this user may not write
+/// blocks no other key. A missing key is lost alone.
 #[test]
 fn a_confirmation_takes_another_key_after_a_refusal() {
     let mut s = Stage::new();
@@ -113,7 +113,7 @@ fn a_confirmation_takes_another_key_after_a_refusal() {
 }
 
 /// etcd fills a header after the read, so a single header may name a later term than the read's
-/// term. The next read of a member that had answered in a term before proves it.
+/// term. The next read of a member that had answered in an earlier term proves the later term.
 #[test]
 fn single_header_establishes_no_term() {
     let (mut s, created) = Stage::led("db");
@@ -171,8 +171,9 @@ fn keys_avoid_shorter_lease() {
     assert_eq!(moved_keys(&s), 1, "{:#?}", s.requests());
 }
 
-/// While its key may be on the former lease, a leadership counts from the former lease, whatever
-/// the new lease says. If the key does not move, this leadership alone ends with the former lease.
+/// While its key may be on the former lease, a leadership counts from the former lease, however
+/// long the new lease lasts. If the key does not move, this leadership alone ends with the former
+/// lease.
 #[test]
 fn leadership_counts_from_its_keys_lease() {
     let (mut s, created) = Stage::led("a");
@@ -210,8 +211,9 @@ fn late_confirmation_reads_all_moved_keys() {
     assert!(s.until("a") > until, "{:#?}", s.told());
 }
 
-/// The user may not move the key of a waiting candidate, so the new lease carries no key. The new
-/// lease lasts all the same after the former lease has run out, when no leader can come from there.
+/// The user may not move the key of a waiting candidate, so the new lease carries no key. The
+/// session keeps the new lease all the same. The former lease may run out meanwhile, and then no
+/// candidate can lead by the former lease.
 #[test]
 fn new_lease_lasts_beside_unmovable_key() {
     let (mut s, created, _) = Stage::queued("a");
@@ -230,8 +232,8 @@ fn new_lease_lasts_beside_unmovable_key() {
     assert!(!s.has_told(" is over: ") && s.lease() == lease, "{:#?}", s.told());
 }
 
-/// etcd may carry out a move without an answer, now or later. A read shows its outcome; a key is
-/// moved only from where it was, so that no late move takes it back.
+/// etcd may carry out a move whose answer was lost, now or later. A read shows the outcome of the
+/// move. A key moves only from the lease on which it was, so that no late move takes the key back.
 #[test]
 fn a_move_without_an_answer_is_looked_for() {
     let (mut s, created) = Stage::led("db");
@@ -313,7 +315,7 @@ fn failed_move_shows_lost_key() {
         let (mut s, a) = Stage::led("a");
         let b = s.elect("b");
         enter_the_next_term(&mut s, "a", a);
-        // The confirmation reads both.
+        // The confirmation reads both keys.
         let (own_a, own_b) = (s.own("a", a), s.own("b", b));
         if s.asks("read a/") {
             s.answer("read a/", so(vec![Some(own_a.clone()), Some(own_b.clone())]));
@@ -333,7 +335,7 @@ fn failed_move_shows_lost_key() {
 }
 
 /// The lease of the next term is refused while a key is made on the former lease. The campaign has
-/// ended by then, whatever the answer to the create, and no key is left.
+/// ended by then, whatever etcd answers to the create, and no key is left.
 #[test]
 fn late_answer_revives_no_refused_campaign() {
     let (mut s, a) = Stage::led("a");
@@ -366,7 +368,7 @@ fn a_move_that_fails_leaves_the_others_first() {
     assert!(next.starts_with("if create(e01/") && next.contains("create(e64/"), "{next}");
 }
 
-/// A key that may not be written delays no other: a refused move is tried in parts.
+/// A key that may not be written delays no other key: the session tries a refused move in parts.
 #[test]
 fn refused_move_is_split() {
     let (mut s, a) = Stage::led("a");
@@ -510,8 +512,8 @@ fn the_lease_before_goes_when_it_is_empty() {
     assert!(s.asks(&format!("revoke lease {old}")), "{:#?}", s.requests());
 }
 
-/// A lease that was handed in names the keys, and another lease carries them. The session renews
-/// it; its revocation ends everything.
+/// The keys have the id of a lease that was handed in, and are on another lease. The session renews
+/// the lease that was handed in: when that lease has ended, all leaderships end.
 #[test]
 fn given_lease_ends_all_leaderships() {
     let mut s = Stage::with(config(), Some(LeaseId(0x42)));
@@ -527,7 +529,8 @@ fn given_lease_ends_all_leaderships() {
     assert!(s.position("no claim db") < s.position("revoke lease"), "{:#?}", s.told());
 }
 
-/// A shorter lease than ours is renewed by its own length, and looked at in time.
+/// The session renews a given lease that is shorter than ours by its own length, and repeats a lost
+/// renewal in time.
 #[test]
 fn given_lease_may_be_shorter() {
     let lease = Duration::from_secs(30);
@@ -595,8 +598,8 @@ fn ten_thousand_keys_move_in_parts() {
     assert!(s.asks(&format!("revoke lease {old}")), "{:#?}", s.requests().len());
 }
 
-/// A late event may be from before the session left the lease: a read shows the place of a key. A
-/// candidate whose key is on a foreign lease has lost it.
+/// A late event may be from before the session left the lease, so the session reads where the key
+/// is. A candidate whose key is on a foreign lease has lost the key.
 #[test]
 fn key_on_foreign_lease_is_lost() {
     for taken in [false, true] {

@@ -4,7 +4,7 @@ use tenure_core::etcd::{Change, Command, Header, Op, Refusal, Reply};
 
 use crate::stage::*;
 
-/// A login that fails even when it is new.
+/// The refusal of a request although its login is new.
 fn old_auth() -> Reply {
     let said = "etcdserver: revision of auth store is old".into();
     Reply::Refused(Refusal::Unauthenticated { said })
@@ -78,7 +78,8 @@ fn a_watch_of_another_cluster_is_ended() {
     }
 }
 
-/// etcd reports a full store also for the write that crossed the quota.
+/// etcd also reports a full store for the write that crosses the quota, and may have carried out
+/// that write.
 #[test]
 fn refusal_for_space_leaves_doubt() {
     let full = || {
@@ -123,7 +124,7 @@ fn leader_reads_key_after_broken_watch() {
     let (mut s, _) = Stage::led("b");
     s.answer("watch b/", Reply::Watching);
     s.lose("watch b/");
-    // The key is deleted at 12; the process learns of 13 by another answer.
+    // The key is deleted at revision 12; the process learns of revision 13 by another answer.
     s.header.revision = 13;
     s.command("x", OBSERVE);
     s.answer("read x/", so(vec![None]));
@@ -153,8 +154,8 @@ fn refused_watch_is_repeated_with_pauses() {
     assert!(looks < 40 && told, "{looks} looks in 20 s, refusal told: {told}");
 }
 
-/// Ruling 9: after a gap the observer reports the state again, or a subscriber never hears of the
-/// gap.
+/// Ruling 9: after a gap the observer reports the state again, because a subscriber would otherwise
+/// never hear of the gap.
 #[test]
 fn after_a_gap_the_state_is_told_again() {
     let mut s = Stage::new();
@@ -208,8 +209,8 @@ fn the_auth_revision_changes_during_a_campaign() {
     s.answer("if create(db/", so(vec![Some(own.clone()), Some(other.clone())]));
     s.answer("watch db/77", Reply::Watching);
 
-    // The next change ends the stream, and a keep-alive is refused: neither moves E, nor ends the
-    // campaign.
+    // The next change ends the stream, and a keep-alive is refused: E does not move, and the
+    // campaign goes on.
     s.answer("watch db/77", old_auth());
     s.pass(ms(500));
     s.answer("keep", old_auth());
@@ -220,7 +221,7 @@ fn the_auth_revision_changes_during_a_campaign() {
     assert!(!s.leads("db") && s.asks("watch db/77"), "{:#?}", s.requests());
     s.answer("watch db/77", Reply::Watching);
 
-    // No key is before the own one now.
+    // No key is before the candidate's key now.
     s.changed("db/77", vec![deleted(&"db/77".into(), 12)]);
     s.header.revision = 12;
     s.answer("if create(db/", so(vec![Some(own), None]));

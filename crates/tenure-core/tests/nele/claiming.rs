@@ -17,9 +17,10 @@ fn led(nodes: usize) -> Stage {
     Stage::led(nodes, Mode::AtMostOne)
 }
 
-/// The text and the later NELI let a process lead that was stopped for longer than S + T: it reads
-/// records of milliseconds ago, and has not heard of its loss. Its client counts the session from
-/// the moment at which it reads an answer to a heartbeat, and so reports the loss a session later.
+/// The text and the later NELI let a process lead after a stop of longer than S + T. The process
+/// then reads records that are milliseconds old, and has not heard of its loss. Its client counts
+/// the session from the moment at which it reads an answer to a heartbeat, and so reports the loss
+/// a session later.
 #[test]
 fn stopped_owner_leads_no_more() {
     for (session, more) in [(6_000, 12_000), (6_500, 5_000)] {
@@ -56,8 +57,8 @@ fn replaced_owner_leads_no_more() {
     assert_eq!((stage.overlap(), stage.leaders(X)), (NOTHING, vec![1]));
 }
 
-/// The process first reads the records of the pause, and hears that its session is over, so it
-/// takes the partition from no other process.
+/// The process first reads the records of the pause, and then hears that its session is over. The
+/// process takes the partition from no other process.
 #[test]
 fn resumed_owner_leaves_its_successor_alone() {
     let mut stage = led(2);
@@ -88,7 +89,7 @@ fn new_assignment_needs_new_claim() {
     assert!(stage.claims(0, lost) > 0);
 }
 
-/// The owner reads records of others, but no own record arrives.
+/// The owner reads records of others, but no record of its own arrives.
 #[test]
 fn foreign_records_are_no_evidence() {
     let mut stage = led(2);
@@ -100,7 +101,7 @@ fn foreign_records_are_no_evidence() {
     assert_eq!(stage.ended(0, X), Some(&End::Lost(Loss::Expired)));
 }
 
-/// The record that is read back was sent at least a second and a half ago, which is missing from T.
+/// The record that is read back was sent at least 1.5 s ago, and T counts from then.
 #[test]
 fn evidence_counts_from_when_it_was_sent() {
     let mut stage = led(1);
@@ -128,7 +129,7 @@ fn taken_from_one_that_is_stopped(rates: [i64; 2]) -> Stage {
     stage.assign(1, &[]);
     stage.pass(ms(9_000));
     assert_eq!(stage.leaders(X), [0]);
-    // Process 0 is stopped just after it has read an own record.
+    // Process 0 is stopped just after it has read a record of its own.
     let until = |stage: &Stage| format!("{:?}", stage.standing(0, X));
     let before = until(&stage);
     stage.until(ms(1_000), |stage| until(stage) != before);
@@ -143,7 +144,7 @@ fn taken_from_one_that_is_stopped(rates: [i64; 2]) -> Stage {
 fn claimant_waits_for_earlier_leader() {
     let stage = taken_from_one_that_is_stopped([0, 0]);
     assert_eq!(stage.overlap(), NOTHING);
-    // The gap is not much longer: T, and the way of two records.
+    // The claimant leads soon after the end of the earlier leader.
     assert!(stage.gap() < ms(200), "{:?}", stage.gap());
 }
 
@@ -193,7 +194,7 @@ fn claimant_waits_for_longest_takeover() {
     assert_eq!(told(&stage), 1);
 }
 
-/// Two processes with a longer T are heard, and there is room for one.
+/// Two processes with a longer T are heard, and there is room to remember one of them.
 #[test]
 fn claimant_waits_for_unremembered_process() {
     let mut alone = config(0, Mode::AtMostOne);
@@ -231,7 +232,7 @@ fn wakes_beside_a_leader(stage: &mut Stage, hears: Duration) {
 }
 
 /// The process was stopped after it had read its claim back, in its grace period. Another process
-/// leads by now, whose claim is unread when it wakes.
+/// leads by now, whose claim is unread when the first process wakes.
 #[test]
 fn resumed_process_reads_before_claiming() {
     let mut stage = Stage::new(2, Mode::AtMostOne);
@@ -257,8 +258,8 @@ fn foreign_claim_delays_own_claim() {
     wakes_beside_a_leader(&mut stage, ms(300));
 }
 
-/// During the pause the reader has come to a record that it cannot read: the process reads no own
-/// record back.
+/// During the pause the reader has come to a record that it cannot read: the process reads none of
+/// its own records back.
 #[test]
 fn resumed_process_seeks_silent_partition() {
     let mut stage = led(1);
@@ -268,7 +269,7 @@ fn resumed_process_seeks_silent_partition() {
     stage.stick(0);
     stage.hand(0, Input::Timeout);
     stage.go_on(0);
-    // The wait is T until the partition is read anew, G, and the records between.
+    // The wait lasts T until the partition is read anew, then G, and the delays of records.
     stage.pass(ms(10_000));
     assert_eq!(stage.leaders(X), [0]);
 }
@@ -320,7 +321,7 @@ fn late_record_extends_grace_period() {
     assert_eq!((stage.overlap(), stage.leaders(X)), (NOTHING, vec![1]));
 }
 
-/// The claimant has heard the leader as an observer, and not since.
+/// The claimant heard the leader while it was an observer, and has not heard the leader since.
 #[test]
 fn earlier_record_extends_grace_period() {
     let mut stage = longer_led();
@@ -335,7 +336,8 @@ fn earlier_record_extends_grace_period() {
     assert_eq!((stage.overlap(), stage.leaders(X)), (NOTHING, vec![1]));
 }
 
-/// A process without claims leads as long as it reads: a claimant does not lead beside it.
+/// A process without claims leads as long as it reads: a claimant does not lead beside this
+/// process.
 #[test]
 fn claimant_waits_for_claimless_member() {
     let mut stage = Stage::with(vec![config(0, Mode::AtLeastOne), config(1, Mode::AtMostOne)]);
@@ -392,8 +394,8 @@ fn unreadable_record_voids_claim() {
     assert_eq!(stage.leaders(X), [0_usize; 0]);
 }
 
-/// A producer wrote the own claim twice, and another process claimed in between: all three are read
-/// at once.
+/// A producer writes a process's claim twice, and another process claims in between. The process
+/// reads that other claim and the copy at once.
 #[test]
 fn copied_claim_hides_no_other() {
     let mut stage = led(1);
@@ -418,7 +420,7 @@ fn a_claim_of_another_group_voids_nothing() {
     assert_eq!(stage.leaders(X), [0]);
 }
 
-/// Two elections may have groups of one name, and count partitions each in its way: they share only
+/// Two elections may have groups of one name, and may count partitions differently: they share only
 /// the topic.
 #[test]
 fn other_election_ends_nothing() {
@@ -453,7 +455,7 @@ fn broken_reading_repeats_claim_soon() {
         assert_eq!(stage.claims(0, tenure_core::Time::ZERO), 1);
         ends(&mut stage);
         let config = config(0, Mode::AtMostOne);
-        // The wait is the delay, two pauses at most, the grace period, and a record.
+        // The wait is the delay, two pauses at most, the grace period, and the delay of a record.
         let soon = config.grace_period() + 4 * config.publish_interval;
         let took = stage.until(ms(20_000), |stage| stage.leaders(X) == [0]);
         assert!(took <= soon, "{took:?}");
@@ -475,7 +477,7 @@ fn lost_partition_is_not_claimed() {
     }
 }
 
-/// An earlier claim would never be read back.
+/// A claim before the end of the partition is found would never be read back.
 #[test]
 fn claim_waits_for_found_end() {
     let mut stage = Stage::new(1, Mode::AtMostOne);
@@ -514,7 +516,7 @@ fn unread_claim_is_repeated() {
     stage.stand(0, X, &[0]);
     stage.pass(ms(3_900));
     assert_eq!(stage.claims(0, tenure_core::Time::ZERO), 1, "one is under way at most");
-    // The next claim comes after T, and a pause as after each claim.
+    // The next claim comes after T, and after the pause that follows each claim.
     stage.pass(ms(1_200));
     assert_eq!(stage.claims(0, tenure_core::Time::ZERO), 2);
 }
@@ -552,7 +554,7 @@ fn a_claim_is_repeated_after_a_pause() {
     assert_eq!(stage.leaders(X), [0]);
 }
 
-/// A late record, or one of an earlier run of this process, is foreign or counts for nothing.
+/// A late record, or a record of an earlier run of this process, is foreign or counts for nothing.
 #[test]
 fn earlier_run_counts_as_foreign() {
     let mut stage = led(1);
@@ -642,8 +644,8 @@ fn eager_join_costs_a_grace_period() {
     assert!(stage.fence(0, X) > fence);
 }
 
-/// An operator removes a role from a running process. Other roles of its partition go on by their
-/// fence, and the role may come back, by a later one.
+/// An operator removes a role from a running process. The other roles of its partition keep their
+/// fence. The role may come back, with a later fence.
 #[test]
 fn removed_role_leaves_others_alone() {
     let mut stage = led(1);

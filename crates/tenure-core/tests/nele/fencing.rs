@@ -32,7 +32,7 @@ fn fence_holds_epoch_and_offset() {
     assert_eq!(stage.fence(0, X), Some(5 * EPOCH + offset));
 }
 
-/// A log has lost its end: the claim after that has a lower offset, and a later epoch.
+/// A log has lost its end: the next claim has a lower offset, and a later epoch.
 #[test]
 fn fences_grow_across_a_truncation() {
     let mut stage = Stage::new(1, Mode::AtMostOne);
@@ -55,9 +55,9 @@ fn fences_grow_across_a_truncation() {
     assert!(after % EPOCH < before % EPOCH && after / EPOCH == 1, "{before} {after}");
 }
 
-/// A process has claimed and is stopped; another one claims and leads, and its claim is lost with
-/// the end of the log. The first process has read no lost record, and its grace period is long
-/// over: by its claim its fence would be below that of the other.
+/// A process has claimed and is stopped; a second process claims and leads, and this second claim
+/// is lost with the end of the log. The first process has read no lost record, and its grace period
+/// is long over: by its earlier claim, its fence would be below the fence of the second process.
 #[test]
 fn truncation_spends_earlier_claims() {
     let mut stage = Stage::new(2, Mode::AtMostOne);
@@ -119,8 +119,8 @@ fn a_claim_of_a_later_epoch_waits_anew() {
     let records = stage.own.logs[0].records.len() - left;
     stage.truncate(0, records);
     stage.cut_off(0, false);
-    // The second may take office until T after its record; the first, by its old count, before
-    // that.
+    // The second process may take office until T after its last record. Counted from its earlier
+    // claim, the first process would take office before that.
     stage.pass(ms(3_700));
     stage.go_on(1);
     stage.pass(ms(200));
@@ -156,7 +156,8 @@ fn later_epoch_waits_for_longest_takeover() {
     stage.cut_off(0, false);
     stage.command(0, X, Command::Resign);
     stage.campaign(0, X);
-    // The second may take office by its own count: sixteen seconds, and a little.
+    // The second process may take office until a little more than sixteen seconds after its own
+    // record.
     stage.pass(ms(15_300));
     stage.go_on(1);
     stage.pass(ms(200));
@@ -234,7 +235,7 @@ fn resigned_role_gets_another_fence() {
     assert_eq!(stage.ended(0, "x/2"), None);
 }
 
-/// The process reads no own record back for longer than T, and then reads them again.
+/// The process reads none of its own records for longer than T, and then reads them again.
 #[test]
 fn expired_leadership_gets_another_fence() {
     let mut stage = led(1);

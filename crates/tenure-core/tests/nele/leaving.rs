@@ -199,7 +199,8 @@ fn member_lingers_after_losing_all() {
     }
 }
 
-/// Others stand for roles of a partition that this process owns, and this process does not.
+/// Others stand for roles of a partition that this process owns, but this process stands for none
+/// of these roles.
 #[test]
 fn owner_reports_unfilled_roles() {
     let mut stage = Stage::led(2, Mode::AtLeastOne);
@@ -233,13 +234,14 @@ fn owner_reports_unfilled_roles() {
     assert_eq!(unfilled(&stage), Some((None, None, 0)));
 }
 
-/// The answer covers any group, and a silence that may be a longer publish interval.
+/// A process of any group counts as a successor. A silence does not end this, because a process may
+/// have a longer publish interval.
 #[test]
 fn standing_process_could_follow() {
     let mut stage = Stage::new(2, Mode::AtMostOne);
     let config = config(0, Mode::AtMostOne);
     stage.observe(0, X);
-    // No partition dries up.
+    // Process 1 writes to every partition, so no partition is silent.
     stage.campaign(1, "x/5");
     stage.pass(ms(1_000));
     let says = |stage: &mut Stage, stands: &[(u32, u32)]| {

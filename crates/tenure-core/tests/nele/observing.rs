@@ -51,7 +51,7 @@ fn observer_joins_no_group() {
     let begin = tenure_core::Time::ZERO;
     assert_eq!(stage.published(2, begin), []);
     assert_eq!(stage.asked(2, |asked| matches!(asked, Request::Join(_))), 0);
-    // A process without observers stops reading.
+    // A process without observed elections stops reading.
     stage.command(2, X, Command::Unobserve);
     stage.pass(ms(1_000));
     assert_eq!(stage.asked(2, |asked| matches!(asked, Request::Stop(_))), 1);
@@ -86,7 +86,7 @@ fn records_before_end_show_no_leader() {
     assert_eq!(stage.told(2, leader), 0);
 }
 
-/// The observer may look up the end of a partition, and not read it.
+/// The observer may look up the end of a partition, but may not read the partition.
 #[test]
 fn broken_reading_shows_no_vacancy() {
     let mut stage = looked_at(Mode::AtMostOne);
@@ -159,7 +159,7 @@ fn new_observer_knows_no_vacancy() {
     assert_eq!(stage.view(2, X), None, "it listens");
 }
 
-/// A process remembers no more roles of another than the limit of its own roles.
+/// A process remembers at most as many roles of another process as it may have itself.
 #[test]
 fn excess_roles_of_leader_are_forgotten() {
     let mut configs: Vec<_> = (0..3).map(|node| config(node, Mode::AtMostOne)).collect();
@@ -175,7 +175,7 @@ fn excess_roles_of_leader_are_forgotten() {
     assert_eq!(stage.nodes[2].core.seen().count(), 2);
 }
 
-/// The leader may lead this role beside the remembered roles.
+/// The leader may lead the forgotten role, too, beside the roles that are remembered.
 #[test]
 fn forgotten_role_shows_no_vacancy() {
     let mut configs: Vec<_> = (0..3).map(|node| config(node, Mode::AtMostOne)).collect();
@@ -210,7 +210,8 @@ fn role_without_candidates_is_vacant() {
     }
 }
 
-/// A leader of another group is heard; the leader of the own group is silent, and still leads.
+/// A leader of another group is heard; the leader of the observer's own group is silent, and still
+/// leads.
 #[test]
 fn silent_leader_stays_beside_other_group() {
     let of = |node: usize| {
@@ -275,8 +276,8 @@ fn silent_reading_leaves_a_gap() {
     assert!(unknown(&stage, 0), "{:?}", stage.view(0, X));
 }
 
-/// The process has read the first partition up to the moment at which it had found the end of the
-/// next: records between the two are missing.
+/// The first partition brings no more records before the process finds the end of the next
+/// partition: the records in between are missing.
 #[test]
 fn readings_without_overlap_leave_gap() {
     let mut stage = Stage::new(1, Mode::AtMostOne);
@@ -363,8 +364,8 @@ fn silent_leaders_are_marked_in_time() {
     assert!(stage.nodes[2].core.seen().all(|seen| seen.silent));
 }
 
-/// The partition that decides on a role cannot be read, and every member writes to the others, too.
-/// A process whose reading broke also tries the first partition again.
+/// The partition that decides on a role cannot be read, and every member writes to the other
+/// partitions, too. A process whose reading broke also tries the first partition again.
 #[test]
 fn unreadable_partition_is_replaced() {
     let config = |node| Config { partitions: 4, ..config(node, Mode::AtMostOne) };
@@ -382,7 +383,8 @@ fn unreadable_partition_is_replaced() {
     assert_eq!(reads(&stage), Some(3));
 }
 
-/// A busy broker answers each question about the end of the only partition too late once.
+/// A busy broker answers a question about the end of the only partition only when the question is
+/// repeated.
 #[test]
 fn slow_answers_hide_no_vacancy() {
     let config = Config { partitions: 1, ..config(0, Mode::AtMostOne) };
@@ -398,7 +400,7 @@ fn slow_answers_hide_no_vacancy() {
     assert!(vacant(&stage, 0), "{:?}", stage.view(0, X));
 }
 
-/// Observers do not wait until a leader that left has been silent for long.
+/// Observers do not wait until a departed leader has been silent for a long time.
 #[test]
 fn departed_leader_is_not_shown() {
     let mut stage = looked_at(Mode::AtMostOne);
@@ -448,7 +450,8 @@ fn longer_takeover_is_shown_longer() {
     assert!(!stage.leads(0, X) && vacant(&stage, 2), "{:?}", stage.view(2, X));
 }
 
-/// A leader's time is over at the instant of another question: the leader is shown no more.
+/// The time of a shown leader has run out when the application observes again: the leader is shown
+/// no more.
 #[test]
 fn second_observe_reports_unknown() {
     let mut stage = looked_at(Mode::AtMostOne);
@@ -466,7 +469,7 @@ fn second_observe_reports_unknown() {
     assert!(unknown(&stage, 2), "{:?}", stage.view(2, X));
 }
 
-/// A new observer that hears nothing sees no leader for longer than it may lead.
+/// A new observer that hears no record does not show a leader for longer than the leader may lead.
 #[test]
 fn new_observer_of_silence_reports_unknown() {
     let mut stage = looked_at(Mode::AtLeastOne);
@@ -494,7 +497,8 @@ fn members_see_leaders_of_all_partitions() {
     assert!(leader(&stage, 0).until.is_some());
 }
 
-/// The leader is stopped when the first observer begins: no record of it is read, and it leads.
+/// The leader is stopped when the first observer begins: no record of this leader is read, and it
+/// may still lead.
 #[test]
 fn vacancy_waits_for_unheard_leaders() {
     let mut stage = looked_at(Mode::AtMostOne);
@@ -527,7 +531,8 @@ fn silent_leader_is_dropped_in_time() {
     assert_eq!(&*leader(&stage, 2).id, "n1");
 }
 
-/// The entry of the old leader counts as much as that of the new one, until it is silent.
+/// The entry of the old leader counts as much as the entry of the new leader, until the old leader
+/// is silent.
 #[test]
 fn two_leaders_are_shown_as_two() {
     let mut stage = looked_at(Mode::AtLeastOne);

@@ -21,7 +21,7 @@ fn takeover() -> Duration {
     config(0, Mode::AtLeastOne).takeover
 }
 
-/// The group may take as long as the sum.
+/// T covers the longest rebalance that the settings allow.
 #[test]
 fn a_partition_that_changes_hands_is_led_throughout() {
     for takes in [0, 6_000, 20_000] {

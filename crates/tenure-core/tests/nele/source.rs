@@ -53,7 +53,7 @@ fn s2_processes_share_roles_without_overlap() {
     }
 }
 
-/// No other process hears of a role or process that comes or goes, and no setting changes.
+/// Roles and processes come and go: no other process is told, and no setting changes.
 #[test]
 fn s3_roles_and_processes_come_and_go() {
     let mut stage = dealt(2, 2, 2, Mode::AtLeastOne);
@@ -86,7 +86,8 @@ fn s4_processes_write_to_all_partitions() {
     }
 }
 
-/// The coordinator assigns one partition to two processes for good, and reports that to neither.
+/// The coordinator assigns one partition to two processes permanently, and reports that to neither
+/// process.
 #[test]
 fn s5_two_owners_make_one_leader() {
     let mut stage = Stage::led(3, Mode::AtMostOne);
@@ -165,7 +166,7 @@ fn s12_t_exceeds_session_timeout() {
     assert!(said.contains("session timeout"), "{said}");
 }
 
-/// A smaller T does not make at most one leader: the owner is stopped for longer than the session
+/// A smaller T does not ensure at most one leader: the owner is stopped for longer than the session
 /// and T, and another process leads. When the owner resumes, it reads recent records.
 #[test]
 fn s13_resumed_owner_does_not_lead() {

@@ -30,7 +30,7 @@ pub(crate) struct Clients {
     pub(crate) no_end: Vec<u32>,
     /// Whether the coordinator leaves a departure without an answer.
     pub(crate) leaves_alone: bool,
-    /// Readings that bring no more records.
+    /// Readings that will bring no more records.
     stuck: Vec<Reading>,
     /// Whether the process is cut off from the ledger.
     cut_off: bool,
@@ -324,7 +324,7 @@ impl Stage {
         self.begin(node, start);
     }
 
-    /// Kills a process, and starts another one of its name.
+    /// Kills a process, and starts another process of the same name.
     pub(crate) fn restart(&mut self, node: usize) {
         self.kill(node);
         self.start(node, 1);
@@ -451,7 +451,7 @@ impl Stage {
         (0..self.nodes.len()).map(|node| self.told(node, elected)).sum()
     }
 
-    /// Entries that a process has published since then.
+    /// Entries that a process has published since that time.
     pub(crate) fn published(&self, node: usize, since: Time) -> Vec<(Target, Entry)> {
         let asked = self.nodes[node].own.asked.iter().filter(|(at, _)| *at >= since);
         let entries = asked.filter_map(|(_, request)| match request {

@@ -60,8 +60,8 @@ fn records_of_old_reading_end_nothing() {
 }
 
 /// A process that has seen the new number of partitions has the same group name, but the
-/// coordinator keeps it in another group: two processes may own the partition that decides on a
-/// role.
+/// coordinator keeps it in another group. Two processes may then own the partition that decides on
+/// a role.
 #[test]
 fn a_process_that_counts_other_partitions_ends_everything() {
     for kind in [Kind::Beat, Kind::Claim] {
@@ -90,7 +90,7 @@ fn another_topic_of_the_same_name_ends_everything() {
     }
 }
 
-/// Fences must not go back on the next topic.
+/// Fences must not go back when a new topic replaces the old one.
 #[test]
 fn next_fence_base_is_reported() {
     let led = || {
@@ -118,12 +118,12 @@ fn next_fence_base_is_reported() {
     let fence = Some(Fence::new(9 << 40 | 3));
     entry.leads = vec![Lead { role: Role(1), fence, value: Default::default() }];
     stage.append(0, Said::Entry(entry));
-    // The writer of that record is forgotten when the topic is another one.
+    // The process forgets the writer of that record before the topic is replaced.
     stage.pass(ms(30_000));
     breaks(&mut stage);
     another(&mut stage);
     is_over(&mut stage, "a fence base of 10 or more");
-    // A leader by the epoch of this record has not written yet.
+    // A leader whose fence has the epoch of this record may not have written yet.
     let mut stage = led();
     stage.own.logs[0].epoch = Some(12);
     let beat = stage.stranger(Kind::Beat);

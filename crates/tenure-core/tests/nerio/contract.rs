@@ -87,7 +87,8 @@ impl<const SKEW: bool> Subject for NerioSubject<SKEW> {
     type Store = ();
 
     const NODES: usize = 5;
-    // Three times the bytes that remain after this flood; without its limits megabytes remain.
+    // Bound on the debug output: three times the bytes that remain after this flood. Without limits
+    // in the core megabytes remain.
     const DEBUG_BYTES_MAX: usize = 60_000;
 
     /// The suite shows a node the same time on both clocks: wall clocks agree only if origins do.
@@ -186,7 +187,7 @@ fn anybody(rng: &mut Rng) -> Sender {
     }
 }
 
-/// Mostly the epoch of the nodes.
+/// Mostly the epoch of the suite's nodes, otherwise another epoch.
 fn any_epoch(rng: &mut Rng) -> EpochId {
     match rng.within(0..4) {
         0 => EpochId { number: number(rng), digest: rng.number() },
@@ -450,7 +451,7 @@ fn of_orders(rng: &mut Rng) -> Message {
     }
 }
 
-/// The document of the nodes, or one of two of its members.
+/// The document of the nodes, or a document of two of its members.
 fn any_document(rng: &mut Rng) -> &'static Document {
     static DOCUMENTS: LazyLock<[Document; 2]> = LazyLock::new(|| {
         let mut line = Config::clone(&config());

@@ -101,7 +101,7 @@ fn outsider_blocks_no_founding() {
 }
 
 /// Two voters begin without the third, which has accepted all three by then: no other set can be
-/// founded any more, so the third waits to be added, and is.
+/// founded any more, so the third waits to be added, and is added.
 #[test]
 fn left_out_founder_can_be_added() {
     let mut stage = founding(vec![list(&[0, 1]), list(&[0, 1]), list(&[0, 1, 2])]);

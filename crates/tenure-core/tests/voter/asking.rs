@@ -149,8 +149,8 @@ fn view_shows_present_lease() {
     assert!(now.until > before.until && now.heard > before.heard, "{now}");
 }
 
-/// A follower that does not know the rest of the lease makes no leader, and a single free voter no
-/// vacancy.
+/// A follower that does not know the rest of the lease makes no leader, and a single free voter
+/// makes no vacancy.
 #[test]
 fn free_majority_means_vacancy() {
     let mut scene = Scene::begin(Mode::Majority);
@@ -162,14 +162,14 @@ fn free_majority_means_vacancy() {
     assert!(scene.said.is_empty());
     scene.pass(SECOND / 2);
     assert_eq!(scene.said, [View::Vacant]);
-    // The next time only the other is free.
+    // In the next answers only the other voter is free.
     scene.pass(SECOND / 2);
     scene.answers("a", StatusDto { free: Some(60 * SECOND), ..status("a") });
     scene.pass(SECOND / 2);
     assert!(matches!(scene.said[1..], [View::Unknown { .. }]), "{:?}", scene.said);
 }
 
-/// a was free when it was asked, and b is free only since a little later: a may be bound by then.
+/// a was free when it was asked, and b became free a little later: a may be bound by then.
 #[test]
 fn successive_freedom_makes_no_vacancy() {
     for (span, vacant) in [(SECOND / 100, false), (SECOND, true)] {
@@ -225,7 +225,7 @@ fn in_available_several_may_lead() {
     assert_eq!(&*leader.id, "a");
 }
 
-/// A voter that answers knows of no leader; then no voter answers.
+/// A voter that answers reports no leader; then no voter answers.
 #[test]
 fn in_available_one_answer_shows_vacancy() {
     let mut scene = Scene::begin(Mode::Available);
@@ -236,7 +236,7 @@ fn in_available_one_answer_shows_vacancy() {
     assert!(matches!(scene.said[1..], [View::Unknown { .. }]), "{:?}", scene.said);
 }
 
-/// A stranger may name any number of voters: the asker asks only so many, and ignores an answer
+/// A stranger may name any number of voters: the asker asks a limited number, and ignores an answer
 /// without a question.
 #[test]
 fn stranger_cannot_flood_the_asker() {
@@ -254,7 +254,7 @@ fn stranger_cannot_flood_the_asker() {
     assert_eq!(scene.said.len(), said);
 }
 
-/// As many voters as there is room for have moved away.
+/// All voters that the asker can remember have moved away.
 #[test]
 fn silent_addresses_are_forgotten() {
     let mut scene = Scene::begin(Mode::Majority);

@@ -19,7 +19,7 @@ fn observe(stage: &mut Stage, node: usize) {
     stage.command(node, X, Command::Observe { every: ms(1_000) });
 }
 
-/// n4 has promised for long, loses its directory, and is taken out and in again.
+/// n4 has given a long promise, loses its directory, and is removed and added again.
 #[test]
 fn promise_of_lost_directory_is_void() {
     let settings = |node: usize| {
@@ -67,7 +67,7 @@ fn late_request_shuts_no_voter_out() {
     stage.until(ms(30_000), |stage| stage.leaders(X).len() == 1);
 }
 
-/// n0 has not reached n1 for a while, and takes n1's run for over when a request of n1's earlier
+/// n0 has not reached n1 for a while, and takes n1's run for ended when a request of n1's earlier
 /// run arrives late. Then n1 answers.
 #[test]
 fn a_run_that_answers_is_not_dropped() {
@@ -76,7 +76,7 @@ fn a_run_that_answers_is_not_dropped() {
     stage.kill(0);
     stage.kill(1);
     stage.start(1);
-    // Neither voter asks when the other does.
+    // The two voters ask at different times.
     stage.pass(ms(2_500));
     stage.start(0);
     stage.cut = vec![(0, 1)];
@@ -123,7 +123,7 @@ fn failed_write_withholds_no_view() {
     assert!(matches!(stage.view(2, X), Some(View::Leader(_))), "{:?}", stage.view(2, X));
 }
 
-/// n0 resigns at the instant of a heartbeat that changes the electorate, and cannot write.
+/// n0 resigns at the instant of a heartbeat that changes the electorate, and its write fails.
 #[test]
 fn failed_write_withholds_no_end() {
     let mut stage = with_two_more(Admission::Auto);
@@ -184,7 +184,7 @@ fn old_statements_make_no_vacancy() {
     assert_ne!(stage.view(2, X), Some(&View::Vacant), "a lease runs");
 }
 
-/// A voter floods another one with lists of voters that are not there.
+/// A voter floods another voter with lists of voters that do not exist.
 #[test]
 fn after_a_flood_of_lists_somebody_is_elected() {
     let mut stage = Stage::founded(3);
@@ -248,8 +248,8 @@ fn a_winner_that_has_not_counted_counts_itself() {
     assert_eq!(stage.told(0, |event| matches!(event, Event::Ended(_))), 0, "three of five");
 }
 
-/// n1 wins while it is bound to n0, whose release it has not heard. When that promise is over n1
-/// endorses itself, and cannot write: it claims no more than the promises of others.
+/// n1 wins while it is bound to n0, whose release it has not heard. When that promise is over, n1
+/// endorses itself, but its write fails: n1 claims no more than the promises of others.
 #[test]
 fn claim_needs_written_endorsement() {
     let mut stage = Stage::founded(5);
@@ -287,7 +287,7 @@ fn uninformed_new_member_takes_part() {
     stage.elect(1, ms(60_000));
 }
 
-/// An operator takes out a voter that is there, where the leader gives votes by itself.
+/// An operator removes a running voter, under a leader that gives votes by itself.
 #[test]
 fn removed_member_stays_out() {
     let mut stage = with_two_more(Admission::Auto);
@@ -303,7 +303,7 @@ fn removed_member_stays_out() {
     assert!(stage.electorate(0).member(&id(4)).is_none());
 }
 
-/// The voter is taken out before its next run is heard: the leader does not add it with the lost
+/// A voter is removed before its next run is heard: the leader does not add it with its lost
 /// directory. In the second case all of this happens between two heartbeats of the leader.
 #[test]
 fn lost_directory_is_added_on_answer() {
@@ -385,7 +385,7 @@ fn withdrawal_releases_no_earlier_leadership() {
     assert!(stage.told(0, |event| matches!(event, Event::Released)) > 0);
 }
 
-/// n3 has registered, and n0 has restarted when a request of n3's earlier run arrives late.
+/// n3 has registered, and n0 has restarted when a request of an earlier run of n3 arrives late.
 #[test]
 fn later_run_is_no_lost_directory() {
     let mut stage = with_two_more(Admission::Operator);
@@ -397,7 +397,7 @@ fn later_run_is_no_lost_directory() {
     }
     stage.register(3, 0);
     stage.ask(0, late.clone(), Ask::Status { suspect: None }).unwrap();
-    // n3 hears that another run of it was heard later.
+    // n3 hears that another of its runs was heard later.
     stage.pass(ms(3_000));
     let lost = |event: &OwnEvent| *event == OwnEvent::Breach(Breach::LostDirectory);
     assert_eq!(stage.told_own(3, lost), 0);
@@ -442,7 +442,7 @@ fn exhausted_counter_is_reported_once() {
     assert_eq!(stage.told_own(0, |event| *event == OwnEvent::Breach(over.clone())), 1);
 }
 
-/// n0 asks whether the others are free, and hears that it was taken out.
+/// n0 asks whether the others are free, and hears that it was removed.
 #[test]
 fn removed_voter_starts_no_ballot() {
     let mut stage = Stage::founded(4);

@@ -64,8 +64,8 @@ fn a_leader_that_is_gone_is_followed() {
     assert!(!stage.own.two_led);
 }
 
-/// The leader reports its resignation, and lets the candidates lead that waited only for it. The
-/// former leader goes on as a voter.
+/// The leader announces its resignation. Candidates that waited only for this leader may then lead,
+/// and the former leader goes on as a voter.
 #[test]
 fn resigned_leader_is_replaced_at_once() {
     let (mut stage, leader) = led(3);
@@ -75,7 +75,7 @@ fn resigned_leader_is_replaced_at_once() {
     let took = stage.until(ms(8_000), |stage| stage.leaders(X).len() == 1);
     assert_ne!(stage.leaders(X), [leader]);
     assert!(took < ms(2_000), "{took:?}");
-    // Without a heartbeat the others wait as long as for a dead leader, though this one answers.
+    // Without a heartbeat the others wait as long as for a dead leader, though this leader answers.
     let (mut stage, leader) = led(3);
     stage.nodes[leader].again = false;
     stage.partition(&[leader]);
@@ -105,7 +105,7 @@ fn two_leaders_become_one_after_a_heal() {
         stage.partition(&[0, 1]);
         stage.until(ms(10_000), |stage| stage.leaders(X).len() == 2);
         stage.cut.clear();
-        // The voters draw once, and the lesser leader has stopped before.
+        // The voters draw once, and the lesser leader has stopped before that.
         let most = stage.nodes[0].config.failover();
         stage.pass(most);
         assert_eq!(stage.leaders(X).len(), 1, "{seed}");
@@ -126,7 +126,8 @@ fn lesser_leader_stops_on_heartbeat() {
     assert_eq!(stage.ended(0, X), Some(&End::Lost(Loss::Superseded)));
 }
 
-/// The greater leader cannot call the lesser, which hears of the greater when it calls.
+/// The greater leader cannot call the lesser leader, which hears of the greater leader by its own
+/// calls.
 #[test]
 fn lesser_leader_stops_on_answer() {
     let mut stage = regions(2);
@@ -150,8 +151,8 @@ fn drawing() -> (Stage, VoteDto) {
     (stage, own)
 }
 
-/// n1 refuses the number of n0, as it takes part in a greater ballot of the same counter. n1 would
-/// win that ballot alone, if n0 went on without it.
+/// n1 refuses the number of n0, because n1 takes part in a greater ballot of the same counter. n1
+/// would win that ballot alone, if n0 went on without it.
 #[test]
 fn voter_in_another_ballot_is_awaited() {
     let (mut stage, own) = drawing();
@@ -182,7 +183,8 @@ fn heard_leader_ends_the_ballot() {
     assert!(!stage.leaders(X).contains(&0));
 }
 
-/// Heartbeats are long, and after a cut each leader looks only for the other leader.
+/// Heartbeats are long. After a cut each leader has dropped the other, and looks for it again from
+/// time to time.
 #[test]
 fn mutually_dropped_leaders_become_one() {
     for phase in 0..10 {

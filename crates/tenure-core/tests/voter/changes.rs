@@ -45,7 +45,7 @@ fn next_change_waits_for_stored_quorum() {
     assert_eq!(change(&mut stage, Change::Add(id(4))), Some(Answer::Done));
 }
 
-/// V9: the claim rests on voter 1, which is taken out, and voter 2 promises a fifth of it.
+/// V9: the claim rests on voter 1, which is taken out, and voter 2 promises a fifth of its lease.
 #[test]
 fn changes_wait_for_promises() {
     let mut stage = with_two_more();
@@ -107,7 +107,7 @@ fn leader_alone_changes_the_electorate() {
     assert_eq!(refusal(stage.ask(0, Caller::Anybody, ask())), Refusal::NotAllowed);
 }
 
-/// Two of three voters are taken out, one after the other; the last one leads alone.
+/// Two of three voters are removed, one after the other, and the last voter leads alone.
 #[test]
 fn voters_leave_one_by_one() {
     let mut stage = Stage::led(3);
@@ -120,7 +120,7 @@ fn voters_leave_one_by_one() {
     assert_eq!(stage.leaders(X), [0]);
 }
 
-/// A voter of three is down: without the healthy one the leader would be half.
+/// A voter of three is down: without the healthy voter the leader would be half of the electorate.
 #[test]
 fn healthy_voter_stays_beside_dead_one() {
     let mut stage = Stage::led(3);
@@ -182,7 +182,8 @@ fn answer_reports_a_full_disk() {
     assert_eq!(refused, Refusal::TooFewAble { able: 1, needed: 2 });
 }
 
-/// With a failing voter of three, a newcomer that came and went would leave two of four.
+/// With a failing voter of three, a newcomer that was added and died would leave two healthy voters
+/// of four.
 #[test]
 fn admission_takes_no_quorum_away() {
     let mut stage = with_two_more();
@@ -209,8 +210,8 @@ fn admission_takes_no_quorum_away() {
     assert_eq!(stage.leaders(X), [leader]);
 }
 
-/// A voter that was taken out, and knows that, is given its vote again, does not hear of it, and
-/// the leader ends: neither is a quorum without the other.
+/// A voter knows that it was removed. The leader gives it its vote again, and ends before the voter
+/// hears of that: neither node is a quorum without the other.
 #[test]
 fn readded_member_takes_part() {
     let mut stage = with_two_more();
@@ -250,8 +251,8 @@ fn admission_auto_adds_registered_voters() {
     assert!(!stage.own.two_led);
 }
 
-/// A former leader runs on after its removal: its heartbeats give it no vote, and no voter follows
-/// it.
+/// A former leader runs on after its removal: its own heartbeats give it no vote, and no voter
+/// follows it.
 #[test]
 fn removed_leader_takes_no_seat() {
     let mut stage = Stage::led(4);

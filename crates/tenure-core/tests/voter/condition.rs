@@ -9,7 +9,7 @@ use tenure_core::{Input, Protocol, Ticket, Waiting};
 
 use crate::stage::{Stage, X, config, election, id, ms, url};
 
-/// The wait of a candidate that was reported last.
+/// The last wait that a candidate has reported.
 pub(crate) fn waits(stage: &Stage, node: usize) -> String {
     let waits = stage.nodes[node].told.iter().rev().find_map(|(_, event)| match event {
         Event::Waiting(waiting) => Some(waiting.to_string()),
@@ -54,7 +54,7 @@ fn full_disk_wins_no_ballot() {
     assert!(casts.is_empty(), "{casts:?}");
 }
 
-/// The writes of a single voter at an input.
+/// Whether a single voter writes at an input.
 fn writes(
     core: &mut Voter,
     now: tenure_core::Time,
@@ -65,8 +65,8 @@ fn writes(
     effects.iter().any(|effect| matches!(effect, Effect::Persist(_)))
 }
 
-/// A voter tries every second to write a lost directory, and at once when it is back, after all
-/// earlier reports.
+/// A voter tries every second to write to a lost directory. When the directory is back, the voter
+/// writes at once, after all earlier reports.
 #[test]
 fn a_lost_directory_is_tried_again() {
     let mut stage = Stage::founded(1);
@@ -128,7 +128,8 @@ fn a_copied_directory_is_noticed_by_all() {
     }
 }
 
-/// A second process of an id hears the address of the first, and no advice to remove it.
+/// A second process of an id learns the address of the first process, and is not advised to remove
+/// that process.
 #[test]
 fn second_process_hears_of_first() {
     let mut stage = twice(false);
@@ -172,7 +173,7 @@ fn second_process_is_no_lost_directory() {
     assert!(waits(&stage, 0).contains("2 of the 4 voters have lost"), "{}", waits(&stage, 0));
 }
 
-/// A leader goes on whose id a mistyped process has, and the others wait for the leader.
+/// A mistyped process has the id of the leader: the leader goes on, and the others wait for it.
 #[test]
 fn duplicated_leader_id_still_leads() {
     let twin = Config { url: url(2), ..config(1, 2) };
@@ -193,7 +194,7 @@ fn duplicated_leader_id_still_leads() {
     assert_eq!(waits(&stage, 0), "behind n1, which leads");
 }
 
-/// Voters with these foundings that have looked for each other.
+/// Voters with these foundings, which have looked for each other.
 pub(crate) fn founding(foundings: Vec<Founding>) -> Stage {
     let of = foundings.len();
     let configs = foundings.into_iter().enumerate();
@@ -239,7 +240,7 @@ fn differing_founding_lists_are_named() {
         waits(&stage, 0),
         format!("refused by n1: it begins with 4 voters, and n0 with 3 voters: {same}")
     );
-    // A list and its number agree.
+    // A list of two voters agrees with an expected number of two.
     let mut stage = founding(vec![list(&[0, 1]), Founding::Expected(2)]);
     stage.until(ms(5_000), |stage| !stage.leaders(X).is_empty());
     assert_eq!(stage.status(0).condition.first, None);
@@ -249,7 +250,7 @@ fn differing_founding_lists_are_named() {
 fn lonely_founder_is_reported() {
     let stage = founding(vec![list(&[0]), list(&[0, 1])]);
     assert_eq!(stage.leaders(X), [0]);
-    // The voter waits for the leader, until it is gone.
+    // The voter waits for the leader, until the leader is gone.
     let mut stage = stage;
     stage.command(0, X, tenure_core::voter::Command::Resign);
     stage.pass(ms(6_000));
@@ -280,7 +281,7 @@ fn lost_majority_gets_one_advice() {
     }
 }
 
-/// The last report about a leader that has resigned is not that it leads.
+/// The last report about a leader that has resigned does not say that it leads.
 #[test]
 fn resigned_leader_blocks_no_candidate() {
     let mut stage = Stage::led(3);

@@ -112,8 +112,8 @@ impl<const AVAILABLE: bool> Subject for Voters<AVAILABLE> {
         Start { incarnation: known_run(seed), seed, memory }
     }
 
-    /// A voter answers where it was asked from. Now and then a request reaches another voter
-    /// besides.
+    /// A voter answers at the address of the request. Now and then a request reaches another voter,
+    /// too.
     fn send(
         (): &mut (),
         from: usize,

@@ -47,7 +47,7 @@ fn running_promise_forbids_endorsement() {
     assert!(!stage.own.two_led);
 }
 
-/// (9, n1) and (9, n2) have one counter.
+/// The ballots (9, n1) and (9, n2) have the same counter.
 #[test]
 fn each_counter_is_endorsed_once() {
     let mut stage = Stage::founded(3);
@@ -172,7 +172,8 @@ fn results_after_e_elect_nobody() {
     }
 }
 
-/// The lowest number wins against none, and a higher one wins.
+/// The lowest number wins against a voter without a number, and a higher number wins against the
+/// lowest.
 #[test]
 fn numbers_are_signed() {
     let mut stage = Stage::founded(3);
@@ -187,7 +188,7 @@ fn numbers_are_signed() {
     assert_eq!(result.votes.len(), 3);
 }
 
-/// A crashed voter does not block a certificate, and a second one does.
+/// A crashed voter does not block a certificate, but a second crashed voter does.
 #[test]
 fn a_quorum_that_agrees_is_enough() {
     let mut stage = Stage::founded(5);
@@ -236,14 +237,14 @@ fn the_draw_is_fair() {
     assert!(!stage.own.two_led);
 }
 
-/// n0 answers, and calls no voter: as a winner it would lead for one lease without an
+/// n0 answers, but its own calls reach no voter: as a winner it would lead for one lease without an
 /// acknowledgement. The other two lead in turn.
 #[test]
 fn deaf_voter_draws_no_number() {
     let mut stage = Stage::founded(3);
     stage.own.uncalled = vec![(0, 1), (0, 2)];
     (0..3).for_each(|node| stage.campaign(node, X));
-    // The statements that it heard before are outdated then.
+    // The statements that n0 heard before are outdated then.
     stage.pass(ms(10_000));
     stage.nodes[0].own.raises.clear();
     for _ in 0..12 {

@@ -38,7 +38,7 @@ fn all_accept_one_set_before_anyone_casts() {
 fn seeds_that_overlap_are_enough() {
     let mut stage = expecting(4, 4);
     (0..4).for_each(|node| stage.start(node));
-    // Each voter knows the next one, and the last one only itself.
+    // Each voter knows the next one, and the last voter knows only itself.
     for (node, at) in [(0, &[0, 1][..]), (1, &[2]), (2, &[3]), (3, &[3])] {
         seeds(&mut stage, node, at);
     }
@@ -118,7 +118,8 @@ fn a_run_that_was_over_does_not_count() {
     assert_eq!(refusal(stage.ask(0, old, status())), Refusal::EarlierRun { who: id(1) });
 }
 
-/// The voter says so, and does not vote; an operator takes it out, and in again.
+/// The voter reports the lost directory, and does not vote; an operator removes the voter, and adds
+/// it again.
 #[test]
 fn lost_directory_returns_by_readmission() {
     use tenure_core::voter::Change;
@@ -206,7 +207,7 @@ fn two_identities_block_acceptance() {
 }
 
 /// n2 is accepted, and loses its directory before it has accepted the others: no voter can lead and
-/// take it out.
+/// remove n2.
 #[test]
 fn directory_lost_before_founding_is_reported() {
     let mut stage = Stage::new(3);

@@ -101,7 +101,7 @@ fn a_promise_counts_from_when_its_request_arrived() {
     assert!(stage.status(0).free.is_some());
 }
 
-/// The leader, cut off, and a heartbeat of it without an answer.
+/// A leader that is cut off, and its heartbeat without an answer.
 fn cut_off() -> (Stage, tenure_core::voter::Call, u64, Leadership) {
     let mut stage = Stage::led(3);
     stage.partition(&[0]);
@@ -201,7 +201,7 @@ fn acknowledgement_is_durable() {
     assert_eq!(stage.nodes[1].disk.counter(), 9);
 }
 
-/// The original counts the other voters only: then both halves of four have a quorum.
+/// The original text counts the other voters only: then both halves of four have a quorum.
 #[test]
 fn neither_half_of_four_leads() {
     let mut stage = Stage::led(4);
@@ -214,7 +214,8 @@ fn neither_half_of_four_leads() {
     stage.until(most, |stage| stage.leaders(X).len() == 1);
 }
 
-/// A restarted voter that knows no other is no quorum of its known voters.
+/// A restarted voter that knows no other voter does not count as a quorum of the voters that it
+/// knows.
 #[test]
 fn a_quorum_is_one_of_the_electorate() {
     let mut stage = Stage::led(3);

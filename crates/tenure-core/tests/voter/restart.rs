@@ -25,8 +25,8 @@ fn restart_is_silent_for_longest_promise() {
     assert!(stage.clock(1) > promised && stage.status(1).free.is_some());
 }
 
-/// A restarted voter does not acknowledge even the sitting leader; after the silence the voter
-/// acknowledges it, because the leader is still the same.
+/// A restarted voter does not acknowledge even the present leader. After the silence the voter
+/// acknowledges this leader, because the leader is still the same.
 #[test]
 fn the_sitting_leader_is_acknowledged_after_the_silence() {
     let mut stage = Stage::led(3);
@@ -60,7 +60,8 @@ fn giving_way_releases_after_end() {
     assert!(!stage.own.two_led);
 }
 
-/// n0 leads by 5, releases, leads by 9, and the release of 5 comes again.
+/// n0 leads by counter 5, releases, and leads by counter 9. Then the release of counter 5 comes
+/// again.
 #[test]
 fn a_release_frees_from_its_leadership_alone() {
     let mut stage = Stage::founded(3);
@@ -83,7 +84,8 @@ fn a_release_frees_from_its_leadership_alone() {
     refusal(stage.ask(1, caller, beat));
 }
 
-/// n0 leads by 5 and releases that. A heartbeat of the same leadership comes after its release.
+/// n0 leads by counter 5, and releases that leadership. A heartbeat of the same leadership comes
+/// after its release.
 #[test]
 fn a_released_leadership_binds_nobody_again() {
     let mut stage = Stage::founded(3);
@@ -115,7 +117,7 @@ fn a_leader_takes_part_in_no_other_ballot() {
     assert!(matches!(refusal(stage.ask(0, caller, vote)), Refusal::Leads(_)));
 }
 
-/// n2 hears no voter: its requests arrive, and the answers do not.
+/// n2 hears no other voter: its requests arrive, but the answers do not.
 #[test]
 fn a_deaf_voter_raises_no_counter() {
     let mut stage = Stage::led(3);

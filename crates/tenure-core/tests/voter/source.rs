@@ -91,8 +91,8 @@ fn s4_own_answer_does_not_count() {
     assert_eq!(registers(&stage, 0), before, "nor is it asked again");
 }
 
-/// By mistake two voters give one URL, behind which a balancer takes turns. At first each is
-/// answered by itself.
+/// By mistake two voters give the same URL, behind which a balancer passes requests to them in
+/// turn. At first each is answered by itself.
 #[test]
 fn s4_shared_voter_url_is_reported() {
     let same = |node| Config { founding: Founding::Expected(2), url: shared(), ..config(node, 1) };
@@ -120,8 +120,8 @@ fn s4_shared_address_finds_all_voters() {
     stage.elect(3, ms(20_000));
 }
 
-/// A power cut: the founding is in the directories, and no address is. Requests of killed voters
-/// are lost: each would name the address of its voter.
+/// After a power cut the founding is in the directories, but no address is. Requests of killed
+/// voters are lost: each would name the address of its voter.
 #[test]
 fn s4_killed_network_finds_itself() {
     let mut stage = founded_behind_one_address();
@@ -169,7 +169,7 @@ fn s5_voter_retries_each_heartbeat() {
     stage.start(1);
     stage.pass(2 * H);
     assert_eq!(stage.status(0).known_voters.len(), 2);
-    // The other voter registers with it.
+    // The other voter registers with the first one.
     let mut stage = strangers(2);
     stage.start(0);
     stage.pass(2 * H);
@@ -268,7 +268,7 @@ fn s11_ties_are_recast_until_somebody_wins() {
     assert_eq!(stage.told_own(0, |event| matches!(event, OwnEvent::Tie { .. })), 3);
 }
 
-/// All numbers come from one source here: the second ones differ by the names of the voters.
+/// All numbers come from one source here: the second numbers differ by the names of the voters.
 #[test]
 fn s11_ties_end_where_all_draw_alike() {
     let mut stage = Stage::new(3);
@@ -359,7 +359,7 @@ fn s15_heard_leader_is_not_suspected() {
     );
 }
 
-/// Three voters know each other, except one that only the first knows.
+/// Three voters know each other, except one voter that only the first voter knows.
 fn unknown() -> Stage {
     let mut stage = strangers(3);
     stage.nodes.iter_mut().for_each(|node| node.config.founding = Founding::Expected(64));
@@ -394,7 +394,8 @@ fn s17_an_unknown_voter_that_answers_is_known() {
     assert_eq!(stage.status(1).known_voters.len(), 3);
 }
 
-/// A voter also asks voters that a seed names at a registration, perhaps in its last message.
+/// A voter also asks voters that a seed names at a registration, perhaps in the seed's last
+/// message.
 #[test]
 fn s17_seeds_voters_are_known() {
     let mut stage = strangers(3);

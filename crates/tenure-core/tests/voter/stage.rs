@@ -190,7 +190,7 @@ fn claims(stage: &common::Stage<Voters>) -> usize {
     (0..stage.nodes.len()).map(of).sum()
 }
 
-/// A voter changes no number, and gives a counter to one leader (V3, V4, V7).
+/// A voter never changes its number, and gives a counter to one leader (V3, V4, V7).
 fn check_said(stage: &mut common::Stage<Voters>, node: usize, message: &Message) {
     let who = stage.nodes[node].core.who().clone();
     let vote = match message {
@@ -317,7 +317,7 @@ impl Stage {
         stage
     }
 
-    /// Registers a voter at another one.
+    /// Registers a voter at another voter.
     pub(crate) fn register(&mut self, node: usize, at: usize) {
         let caller = self.voter(node);
         self.ask(at, caller, Ask::Register(dto(node, Role::None))).unwrap();

@@ -33,8 +33,8 @@ fn unreached_voter_is_dropped_and_sought() {
     assert_eq!(stage.status(0).known_voters.len(), 3);
 }
 
-/// A late request of an earlier run takes the place of the present run until the present run
-/// answers. Earlier messages of the present run still count as old.
+/// A late request of an earlier run makes that run count as the present one, until the true present
+/// run answers. Earlier messages of the true present run still count as old.
 #[test]
 fn a_run_that_comes_back_says_nothing_twice() {
     let mut stage = Stage::led(3);

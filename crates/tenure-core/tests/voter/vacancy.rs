@@ -39,7 +39,8 @@ fn an_earlier_electorate_makes_no_vacancy() {
     }
 }
 
-/// n0 leads by n2, and then by n1 instead: n1 was free before n2 was, and not when n2 is.
+/// n0 leads by the promise of n2, and then by that of n1 instead. n1 was free first, and is no
+/// longer free when n2 becomes free.
 #[test]
 fn free_one_after_the_other_makes_no_vacancy() {
     for phase in 0..10 {

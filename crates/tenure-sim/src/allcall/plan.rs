@@ -33,7 +33,7 @@ pub enum Kind {
     Parted,
     /// Lost messages, ending servers, cut-off nodes, stopped processes.
     Lossy,
-    /// One-way links; messages arrive more than a heartbeat late, repeatedly and out of order.
+    /// One-way links; messages arrive more than a heartbeat late, more than once and out of order.
     Divided,
     /// Wall clocks off by more than K (`max_clock_skew`), some of them stepping, on a bus as in
     /// [`Connected`](Self::Connected).
@@ -90,7 +90,7 @@ impl Settings {
         let skew = heartbeat * rng.choose(&[1, 5, 10, 20]) / 10;
         let lease = 2 * (3 * heartbeat + 2 * skew) * rng.choose(&[105, 110, 150, 300]) / 100;
         let drift = rng.choose(&[0, 1_000_000, 1_000_000, 10_000_000]);
-        // Two hops are one delay, and three where servers route.
+        // A delay is two hops, or three hops where servers route.
         let trip = heartbeat / if kind == Kind::Parted { 8 } else { 5 };
         let trip = trip / rng.choose(&[1, 1, 4, 30]);
         Self {
@@ -275,7 +275,7 @@ impl Plan {
         let Settings { heartbeat, lease, skew, wrong: (nodes, far), .. } = self.own;
         let node = nodes.trailing_zeros() as usize;
         let conditions = &mut self.conditions;
-        // Beyond 3K + 2H and two delays, or just less.
+        // Off by more than 3K + 2H and two delays, or by just less.
         let beyond = 3 * skew + 3 * heartbeat;
         let off = |rng: &mut Rng| {
             let off = if far {

@@ -41,15 +41,16 @@ crate::tally! {
 pub struct LeasedLeaders {
     /// Rank of each participant, once it has started.
     pub ranks: Vec<Option<Rank>>,
-    /// Time of the last begin, end, arrival or departure in each election, except those that were
-    /// caused by a greater claim.
+    /// Time by which the last disturbance of each election has passed: the end of a process, the
+    /// start or end of a campaign, a new or lost connection, a step of a clock. A greater claim is
+    /// no disturbance.
     pub stirred: Vec<u64>,
     /// Time at which a leader gave way to a greater claim, by participant and election. This claim
     /// also causes the next steps of the former leader.
     beaten: BTreeMap<(usize, usize), u64>,
     /// Present lead of each wall clock, and the time since which the clock has that lead.
     pub ahead: Vec<(u64, i64)>,
-    /// Span for which each wall clock was within K before it left K.
+    /// Span for which each wall clock was within K before its lead exceeded K.
     pub agreed: Vec<u64>,
     /// End of the span in which perhaps no other participant can confirm a clock that has moved by
     /// more than K.
@@ -57,7 +58,7 @@ pub struct LeasedLeaders {
 }
 
 impl LeasedLeaders {
-    /// Whether a wall clock is off by more than K, or was off at `then`, later, or shortly before
+    /// Whether a wall clock is off by more than K, or was so at any time since shortly before
     /// `then`.
     fn was_wrong(&self, plan: &Plan, node: usize, then: u64) -> bool {
         let (since, ahead) = self.ahead[node];
@@ -65,8 +66,8 @@ impl LeasedLeaders {
         !plan.own.is_right(node) && (ahead.unsigned_abs() > plan.own.skew || then < heard)
     }
 
-    /// Time since which no participant has begun, ended, come or left in an election. A leader that
-    /// gave way and did not come back counts as ended.
+    /// Time since which an election has been undisturbed. A leader that gave way and did not come
+    /// back counts as a disturbance.
     pub fn settled(&self, election: usize) -> u64 {
         let gone = self.beaten.iter().filter(|((_, of), _)| *of == election);
         gone.map(|(_, at)| *at).fold(self.stirred[election], u64::max)

@@ -20,7 +20,7 @@ pub struct Station {
 
 impl Station {
     /// Makes a server in a cluster with these others. With an `asker`, a process with the right to
-    /// ask sends questions before each call that is published here.
+    /// ask sends questions before each call that is published at this server.
     #[must_use]
     pub const fn new(others: Vec<Place>, asker: bool) -> Self {
         Self { clients: BTreeMap::new(), others, asker }

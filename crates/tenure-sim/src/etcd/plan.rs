@@ -197,7 +197,7 @@ impl Plan {
     }
 
     /// Twice the longest way of news without faults, in true time. The news comes by a member and a
-    /// watch; a first request comes too early, and a second one follows.
+    /// watch; a first request may come too early, and a second request follows.
     #[must_use]
     pub fn news(&self) -> u64 {
         10 * (self.conditions.trip.longest() + self.own.store.latency)
@@ -366,7 +366,7 @@ fn setting(
     }
 }
 
-/// Incidents of our processes and of foreign ones; the store has its own faults.
+/// Incidents of our processes and of foreign processes; the store has its own faults.
 fn incidents(rng: &mut Rng, store: usize, unit: u64, storm_ends: u64) -> Vec<(u64, Incident)> {
     let gap = unit * rng.choose(&[1, 2, 6]);
     let crashes = rng.once_in(2);

@@ -124,7 +124,7 @@ impl Process {
         wants
     }
 
-    /// Passes an answer on; answers of a stream in their order.
+    /// Passes an answer on; keeps the order of a stream's answers.
     fn hear(
         &mut self,
         now: Time,

@@ -10,7 +10,7 @@ use super::store::MEMBERS;
 use super::store::note::Trouble;
 use crate::rng::{Rng, mix};
 
-/// Salt of the draw that decides on an election below another one.
+/// Salt of the draw that decides on an election below another election.
 const NESTS: u64 = 0x6e65_7374;
 
 /// Makes a leading application campaign in an election whose keys would also be keys of its present

@@ -47,7 +47,7 @@ pub struct Effort {
 pub struct Needless {
     /// Number of occurrences.
     pub seen: u64,
-    /// Number of these changes whose lease lapsed.
+    /// Number of occurrences in which the lease lapsed.
     pub lapsed: u64,
     /// Occurrences in 30 days, as counted.
     pub in_month: f64,

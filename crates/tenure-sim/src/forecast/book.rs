@@ -39,8 +39,8 @@ pub struct Vacancy {
     pub cause: Cause,
 }
 
-/// Datagrams between nodes, counted while all nodes were awake, without those of a node to itself.
-/// A datagram of one election has one message; many elections share datagrams.
+/// Datagrams between nodes, counted while all nodes were awake, without a node's datagrams to
+/// itself. A datagram of one election has one message; many elections share datagrams.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Traffic {
     /// Counted span.

@@ -19,12 +19,12 @@
 //!   until the cluster has healed. Messages a second are counted only while all nodes are awake.
 //!   With [`Question::awake`] no node sleeps, to compare.
 //! - The hours are run as independent stretches, each with a fresh cluster, so that they run on all
-//!   cores; the answer does not depend on how many. Crashes are rare in calendar time, so failovers
-//!   are also measured in *drills*. In a drill the leader is killed again and again at random
-//!   moments, and is away for twenty leases at most; all nodes are awake, and the network only
-//!   loses and delays messages.
-//! - One-way delays are independent of each other; a real network's slow spells last. Loss is per
-//!   datagram, in steps of 1/65,536. Clocks run anywhere within ±ρ, constantly.
+//!   cores; the answer does not depend on the number of cores. Crashes are rare in calendar time,
+//!   so failovers are also measured in *drills*. In a drill the leader is killed again and again at
+//!   random moments, and is away for twenty leases at most; all nodes are awake, and the network
+//!   only loses and delays messages.
+//! - One-way delays are independent of each other; a real network stays slow for a while. Loss is
+//!   per datagram, in steps of 1/65,536. Clocks run anywhere within ±ρ, constantly.
 
 mod advice;
 mod answer;

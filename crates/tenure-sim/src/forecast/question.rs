@@ -40,13 +40,13 @@ pub struct Question {
     pub awake: bool,
 }
 
-/// The reason against a question.
+/// The reason why a question has no answer.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum Unanswerable {
-    /// More loss than elections are meant for.
+    /// A loss outside the bounds: more loss than elections are meant for, or less than none.
     #[error("a loss of {loss} is not between 0 and {max}")]
     Loss { loss: f64, max: f64 },
-    /// No time.
+    /// A number of hours outside the bounds.
     #[error("{hours} hours are not between 1 and {max}")]
     Hours { hours: u32, max: u32 },
     /// More time than a user would wait.
@@ -118,7 +118,7 @@ impl Question {
         (self.loss * 65_536.0).round() as u16
     }
 
-    /// A rough number of events in an hour: a renewal in 0.29 of a lease, and some requests of
+    /// A rough number of events in an hour: a renewal every 0.29 leases, and some requests of
     /// waiting candidates. A renewal has a timer and two messages for each node.
     fn events_per_hour(&self) -> f64 {
         let renewal = 2.0 * self.nodes() as f64 + 1.0;

@@ -63,7 +63,8 @@ fn failovers_wait_for_the_lease() {
         assert!((MS * 9..MS * 11).contains(&more), "{drill:?}");
     }
     assert!(on_their_way < 12, "{on_their_way}");
-    // Renewals come after a quarter to a third of a lease, and crashes anywhere between two.
+    // Renewals come after a quarter to a third of a lease, and crashes anywhere between two
+    // renewals.
     let left = Spread::new(crashes.iter().map(|drill| drill.left).collect());
     let least = left.quantile(0.0);
     let mean = left.mean();
@@ -230,7 +231,7 @@ fn advice_is_the_shortest_lease() {
     assert_eq!(answer.advice.notes, [Note::NoPauses]);
     let best = forecast(&with_lease(calm, MS * 2_000), 2).unwrap();
     assert!(best.advice.better().is_none() && best.advice.best.is_some());
-    // A network too bad for short leases needs longer ones.
+    // A network too bad for short leases needs longer leases.
     let bad = Question { hours: 8, loss: 0.4, drills: 20, ..question() };
     let bad = Question { trips: RoundTrips::constant(MS * 100).unwrap(), ..bad };
     let answer = forecast(&with_lease(bad, MS * 2_000), 2).unwrap();

@@ -19,7 +19,7 @@ pub struct RoundTrips {
     quantiles: Arc<[u64]>,
 }
 
-/// The reason against a distribution.
+/// The reason why round trips make no distribution.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum TripsError {
     /// No figures.
@@ -53,7 +53,8 @@ impl RoundTrips {
         Self::measured(&[trip])
     }
 
-    /// From (percentile, value) pairs in any order; 0 is the shortest and 100 the longest.
+    /// Makes a distribution from (percentile, value) pairs in any order. Percentile 0 is the
+    /// shortest round trip, and 100 the longest.
     ///
     /// Between two points the logarithm of the value grows evenly with the number of nines, as in
     /// real networks: a straight line through p50 and p99 gives p99.9. Beyond the highest point the

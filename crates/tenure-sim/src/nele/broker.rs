@@ -33,7 +33,8 @@ pub enum Fault {
     Replica(u64),
     /// Readers of a partition cannot pass its present end.
     Barrier(u32),
-    /// Later records have no leader epoch, a far too high one, or their true epoch again.
+    /// Later records have no leader epoch, a leader epoch that is far too high, or their true epoch
+    /// again.
     Epochs(Epochs),
     /// A stranger writes to a partition.
     Stray(Stray, u32),

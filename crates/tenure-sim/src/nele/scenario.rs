@@ -50,14 +50,14 @@ pub enum Own<'a> {
     Asked {
         node: usize,
         request: &'a Request,
-        /// Time on its clock.
+        /// Time on the clock of the node.
         at: Time,
     },
     /// A report of the ledger to a core.
     Heard {
         node: usize,
         report: &'a Report,
-        /// Time on its clock.
+        /// Time on the clock of the node.
         at: Time,
     },
     /// An application leaves the group.
@@ -332,7 +332,8 @@ impl Scenario for Emergence {
     }
 
     /// Fences are ordered only within one group, and within one topic for lives that began on it.
-    /// Nor are two leaders ordered if the later one has not heard that the other has a longer T.
+    /// Two leaders are not ordered either if the later leader has not heard that the other leader
+    /// has a longer T.
     fn may_exceed(check: &Check<'_, Self>, claim: &Claim, other: &Leadership<()>) -> bool {
         let group = |node| check.plan.process(node).map(|one| one.manner.group);
         let began = |life| check.own.began.get(&life);

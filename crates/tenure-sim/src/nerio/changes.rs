@@ -23,8 +23,8 @@ const DRAWS: u64 = 8;
 const DOUBLES: u64 = 9;
 /// The longest pause of a member before it proposes, or asks again.
 const PAUSE_MAX: Duration = Duration::from_secs(30);
-/// Maximum of the pause before a proposal, in refresh intervals: at the last position, after many
-/// refused ballots.
+/// Maximum of the pause before a proposal, in refresh intervals: that of the member at the last
+/// position, after many refused ballots.
 const PAUSE: u32 = 12 << 7;
 /// Refresh intervals for all questions and answers between two pauses.
 const QUESTIONS: u32 = 64;
@@ -153,7 +153,7 @@ fn can_spare_founder(plan: &Plan, disks: &[&mut Disk], node: usize) -> bool {
 }
 
 /// Whether new candidates and observers can follow the members to a founded epoch: on each list, a
-/// quorum knows an epoch. A former member knows the epoch without it.
+/// quorum knows an epoch. Former members count, because they know an epoch as well.
 fn can_follow(plan: &Plan, is_known: impl Fn(usize) -> bool) -> bool {
     let can = |asker: &NodePlan| {
         let list = asker.config.membership();

@@ -40,7 +40,7 @@ impl Disk {
         self.aside.as_deref().filter(|own| own.owner != self.owner).unwrap_or(self)
     }
 
-    /// Keeps an empty directory in the place of the missing one.
+    /// Keeps an empty directory in the place of the missing directory.
     pub fn keep_mounted(&mut self) {
         self.aside.take_if(|own| own.owner == self.owner);
     }
@@ -120,7 +120,7 @@ pub(super) fn wall(seed: u64, node: usize, now: u64) -> u64 {
 }
 
 /// The name of the `number`th memory of a node. Where clocks are `set_back`, each new memory of a
-/// member begins earlier, by its clock, than the lost memory before it.
+/// member begins earlier, by the member's clock, than the lost memory before it.
 pub(super) fn instance(seed: u64, node: usize, number: u64, set_back: bool) -> u128 {
     let nth = if set_back && number > 0 { MEMORIES.saturating_sub(number) } else { number };
     let half = |salt: u64| u128::from(mix(seed ^ mix(salt ^ (node as u64) << 32 ^ number << 8)));

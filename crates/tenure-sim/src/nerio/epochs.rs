@@ -137,8 +137,8 @@ impl Epochs {
         })
     }
 
-    /// Whether a quorum of one epoch has granted to `who` as long as `lasts` asks. Leaves out the
-    /// seat `except`, and the epochs for which `counts` is false.
+    /// Whether a quorum of one epoch has granted to `who` for as long as `lasts` requires. Leaves
+    /// out the seat `except`, and the epochs for which `counts` is false.
     #[must_use]
     pub fn backs(
         &self,

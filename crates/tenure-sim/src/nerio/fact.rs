@@ -50,9 +50,10 @@ pub enum Own<'a> {
     },
     /// A grantor begins to write that it accepts a successor of its epoch.
     Accepts { grantor: usize, epoch: EpochId, ballot: Ballot, successor: &'a Document },
-    /// A grantor has entered an epoch after its first one, durably.
+    /// A grantor has entered an epoch after its first epoch, durably.
     Enters { grantor: usize, document: &'a Document },
-    /// A message about members arrives at a grantor, where members replace lost ones by themselves.
+    /// A message about members arrives at a grantor, where members replace lost members by
+    /// themselves.
     Told { grantor: usize, from: &'a Sender, message: &'a Message, local: Time },
     /// A grantor agrees to the replacement of a member by the members themselves.
     Agrees { grantor: usize, name: &'a NodeName, local: Time },

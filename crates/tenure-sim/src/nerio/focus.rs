@@ -181,7 +181,7 @@ impl Focus {
         }
     }
 
-    /// An idle application campaigns at one command in this many.
+    /// An idle application campaigns with one in this many commands.
     pub(super) fn reluctance(self, rng: &mut Rng) -> u64 {
         match self {
             Self::Memory => rng.choose(&[1, 6, 6, 20]),
@@ -216,7 +216,7 @@ impl Focus {
             return;
         }
         // The other members must form a quorum, so that their memories replace the member's lost
-        // one.
+        // memory.
         let quorums = nodes[0].config.membership().quorums();
         let others = |member| quorums.everyone().minus(MemberSet::EMPTY.with(member));
         let left = (0..quorums.members()).filter(|member| quorums.is_quorum(others(*member)));
@@ -435,8 +435,8 @@ fn copies(rng: &mut Rng, nodes: &[NodePlan], conditions: &mut Conditions) {
     }
 }
 
-/// Loses directories during the founding, or all at once later: before the first of them can have
-/// recovered from the others.
+/// Loses directories during the founding, or all at once later: before the first member can have
+/// recovered its memory from the others.
 fn foundings(rng: &mut Rng, nodes: &[NodePlan], all_lost: bool, conditions: &mut Conditions) {
     let Conditions { unit, storm_ends, ref mut incidents, .. } = *conditions;
     let members = nodes.iter().filter(|this| this.member).count();

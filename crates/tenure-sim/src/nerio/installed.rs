@@ -23,7 +23,8 @@ pub(super) struct Installations {
 
 impl Installations {
     /// Makes the settings. Some nodes grant at most the longest requested lease. Where members
-    /// raise their leases, each member with a directory grants at most the shortest one at first.
+    /// raise their leases, each member with a directory grants at most the shortest requested lease
+    /// at first.
     pub(super) fn new(plan: &mut Plan) -> Self {
         let leases = || plan.nodes.iter().map(|node| node.config.lease);
         let shortest = leases().min().unwrap_or_default();

@@ -13,7 +13,7 @@ pub struct NodePlan {
     /// Settings of the node's first life. The lease may differ from the leases of other nodes.
     pub config: Checked,
     /// Settings of the node's later lives, if these differ: another `delta_max`, usually a shorter
-    /// one.
+    /// span.
     pub later: Option<Checked>,
     /// Whether the node is a member and grants leases, at this place in the list.
     pub member: bool,

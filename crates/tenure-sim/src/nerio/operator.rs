@@ -68,7 +68,7 @@ impl Operator {
         out.push(Effect::Send { to, message });
     }
 
-    /// Draws a change, and the member that the operator asks for it. Members refuse many changes.
+    /// Draws a change, and the member that gets the question for it. Members refuse many changes.
     fn another(&mut self) -> Asked {
         let count = self.nodes.len();
         let member = self.draw(count);

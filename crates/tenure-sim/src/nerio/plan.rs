@@ -206,7 +206,7 @@ fn retire_bound(nodes: &[NodePlan], trip: &Delay) -> u64 {
     2 * lease + lease / 2 + 40 * trip.longest()
 }
 
-/// A span of two clocks: stretched by a fast clock, and counted by a slow one.
+/// The longest true time of a span that a fast clock has stretched and a slow clock counts.
 pub(super) fn twice(config: &Checked, span: Duration) -> u64 {
     nanos(config.drift.real_at_most(config.drift.stretch(span)))
 }
@@ -374,8 +374,8 @@ fn incidents(rng: &mut Rng, nodes: usize, unit: u64, storm_ends: u64) -> Vec<(u6
     })
 }
 
-/// Removes as many nodes when the storm ends as the cluster can miss. In such a world no directory
-/// is lost: a grantor without memory needs a quorum of the others to grant again.
+/// When the storm ends, removes as many nodes as the cluster can do without. In such a world no
+/// directory is lost: a grantor without memory needs a quorum of the others to grant again.
 fn some_never_return(rng: &mut Rng, nodes: &mut [NodePlan], conditions: &mut Conditions) {
     let Conditions { storm_ends, ref mut incidents, .. } = *conditions;
     let mut left: Vec<usize> = (0..nodes.len()).collect();

@@ -154,7 +154,7 @@ impl Read {
         u64::try_from(lead - i128::from(least)).unwrap_or(0)
     }
 
-    /// The true time at which the wall clock shows `wall`, if nobody sets the clock after this
+    /// The true time at which the wall clock shows `wall`, if the clock is not set after this
     /// reading.
     #[must_use]
     pub fn reaches(&self, wall: WallTime) -> u64 {

@@ -102,8 +102,8 @@ pub(super) fn next_command<S: Scenario>(
 mod tests {
     use super::*;
 
-    /// A campaign that begins in the step in which the last one ends is the next campaign for the
-    /// core, and is not refused.
+    /// A campaign that begins in the step in which the last campaign ends is the next campaign for
+    /// the core, and is not refused.
     #[test]
     fn campaigns_at_an_end_come_next() {
         let [first, next]: [Value; 2] = ["b0", "b9"].map(|value| value.parse().expect("a value"));

@@ -43,7 +43,7 @@ impl<'a, S: Scenario> Check<'a, S> {
         format!("clock of {} at {rate:.4}", site.name)
     }
 
-    /// Whether claims end on wall clocks as well, so that steps of these move ends.
+    /// Whether claims end on wall clocks as well, so that a step of a wall clock moves the ends.
     #[must_use]
     pub fn compares_wall(&self) -> bool {
         S::compares_wall(self.plan)

@@ -43,7 +43,7 @@ tally! {
         /// Claims raised, renewals included.
         claims,
         elected,
-        /// Leaderships that began while another one lasted, if allowed.
+        /// Leaderships that began while another leadership lasted, if allowed.
         beside,
         /// Lost leaderships and campaigns.
         lost,

@@ -20,7 +20,7 @@ pub struct Claim {
     pub ends: Time,
     /// End of the claim by the node's clock without the wall clock, in true time.
     pub alone: u64,
-    /// End of the claim on the wall clock of its node, if it has one.
+    /// End of the claim on the wall clock of its node, if the claim has such an end.
     pub wall: Option<WallTime>,
     /// Time of the decision; the process may have stopped in the meantime.
     pub decided: u64,

@@ -30,8 +30,8 @@ impl Handle {
         Some(claim.until())
     }
 
-    /// Moves the end on the wall clock later, unless the process slept past that end since its core
-    /// decided, when the clock showed `decided`.
+    /// Moves the end on the wall clock later. Does nothing if the process slept past that end after
+    /// its core had decided, at the reading `decided` of the wall clock.
     pub(super) fn bound(&mut self, shown: WallTime, decided: WallTime, wall: WallTime) {
         if self.has_lapsed_at(decided) || !self.has_lapsed_at(shown) {
             self.wall = self.wall.max(Some(wall));

@@ -33,8 +33,8 @@ impl<Own> Leadership<Own> {
         self.from <= at && at < self.until
     }
 
-    /// Whether a claim has the leadership's node, life and fence; its term in protocols without
-    /// fences.
+    /// Whether a claim has the leadership's node, life and fence; in protocols without fences, its
+    /// node, life and term.
     #[must_use]
     pub fn is(&self, claim: &Claim) -> bool {
         (self.node, self.life, self.fence) == (claim.node, claim.life, claim.fence)

@@ -88,7 +88,7 @@ impl<S: WithParts> Check<'_, S> {
     }
 }
 
-/// Two leaders that reach each other become one within a bound.
+/// Two leaders that reach each other become one leader within a bound.
 #[derive(Debug, Default)]
 pub struct OneAfterAHeal;
 

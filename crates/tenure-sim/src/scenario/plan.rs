@@ -35,7 +35,7 @@ pub struct Plan<Node, Own> {
     pub settled: u64,
     /// Time from which all leaders have resigned.
     pub retired: u64,
-    /// An idle application campaigns at one command in this many.
+    /// An idle application campaigns with one in this many commands.
     pub reluctance: u64,
     /// Whether the clocks are the only fault.
     pub calm: bool,

@@ -29,7 +29,7 @@ const LEGEND: [&str; 2] = [
     "Grey: down. Violet: paused. Yellow: in quarantine. Dotted columns: long waits, shortened.",
 ];
 
-/// Colours for holders, none of them red. After the last, the first is used again.
+/// Colours for holders, none of them red. After the last colour, the first is used again.
 const COLOURS: [&str; 8] =
     ["#1d4ed8", "#b45309", "#0f766e", "#7e22ce", "#4d7c0f", "#0e7490", "#854d0e", "#334155"];
 

@@ -129,7 +129,7 @@ impl Settings {
     }
 }
 
-/// Compatible times.
+/// Draws times that fit together.
 fn times(rng: &mut Rng, mode: Mode) -> Config {
     let url = "http://n0".parse().unwrap_or_else(|wrong| panic!("a constant: {wrong}"));
     let mut config = Config::new(known("sim"), known("n0"), url);

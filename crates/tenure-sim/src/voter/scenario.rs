@@ -62,7 +62,8 @@ pub struct RegionalVoters {
     memories: u64,
     /// Whether the second pod runs.
     pod: bool,
-    /// Time of the last begin, end, arrival or departure.
+    /// Time at which a process last started or ended, a campaign or leadership began or ended, or a
+    /// voter was founded.
     stirred: u64,
     /// Draws that began after this time, or after the last split or heal.
     draws: BTreeSet<Ballot>,
@@ -356,8 +357,8 @@ impl Scenario for RegionalVoters {
         own.kind == Kind::Mistaken || one_of_two && check.now < check.plan.settled
     }
 
-    /// Expects no certain leader in a world of mistakes: it may have two networks, or a network
-    /// that has lost too much.
+    /// Expects no certain leader in a world of mistakes: such a world may have two networks, or a
+    /// network that has lost too much.
     fn can_lead(plan: &Plan, _: usize) -> bool {
         plan.own.kind != Kind::Mistaken
     }

@@ -340,8 +340,8 @@ impl<G: System> World<G> {
     }
 
     /// Sends a message. The last recipient gets the message itself, all others get copies. Returns
-    /// the arrival at the last recipient, its number and the arrow of the message; `None` if the
-    /// message does not arrive there.
+    /// the arrival at the last recipient, the recipient's number, and the arrow of the message;
+    /// `None` if the message does not arrive there.
     #[inline(always)]
     fn send(
         &mut self,
@@ -420,7 +420,7 @@ impl<G: System> World<G> {
         Some((at, to, arrow))
     }
 
-    /// Sends a forged message after one that arrives at `at`.
+    /// Sends a forged message after a message that arrives at `at`.
     fn forge(
         &mut self,
         link: usize,

@@ -7,7 +7,7 @@
 //! messages, commands and violations; whole worlds run a [`Run`](crate::scenario::Run) of a
 //! scenario.
 //!
-//! There are no threads, no clocks but drawn ones and no hash maps here: the same seed gives the
+//! All clocks are drawn, and there are no threads and no hash maps here: the same seed gives the
 //! same bytes.
 
 pub mod clock;
@@ -160,7 +160,7 @@ pub enum Occurrence<'a, G: System> {
     },
     /// An effect is about to be carried out.
     Effect { node: usize, life: u128, effect: &'a Effect<Words<G>>, disk: &'a G::Disk },
-    /// An effect is dropped, because its write or an earlier one failed.
+    /// An effect is dropped, because its write or an earlier write failed.
     Dropped { node: usize, effect: &'a Effect<Words<G>> },
     /// An incident happens.
     Incident {

@@ -12,7 +12,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// A set of nodes as bits, as incidents have it.
+/// A set of nodes as bits, in the form that incidents use.
 pub fn bits(nodes: impl IntoIterator<Item = usize>) -> u64 {
     nodes.into_iter().fold(0, |set, node| set | 1 << node)
 }

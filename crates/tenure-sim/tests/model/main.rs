@@ -2,8 +2,8 @@
 //! time in ticks, clocks at both ends of ρ, and every order of events.
 //!
 //! Each configuration allows some kinds of fault, a few times each, and is explored to the end: the
-//! smaller configurations here, the larger ones in `model_long`. `TESTS_LONG=1` allows more faults:
-//! `TESTS_LONG=1 cargo test -p tenure-sim --release --test model -- --nocapture`.
+//! smaller configurations here, the larger configurations in `model_long`. `TESTS_LONG=1` allows
+//! more faults: `TESTS_LONG=1 cargo test -p tenure-sim --release --test model -- --nocapture`.
 
 #![allow(
     clippy::unwrap_used,

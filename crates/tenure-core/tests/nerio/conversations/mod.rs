@@ -1,6 +1,6 @@
 //! Golden conversations of Nerio: a story to each `*.txt` beside this file, which people review.
 //! `legend.md` says how to read them. `cargo xtask bless --only nerio` writes the recorded lines
-//! anew, and leaves their authors' lines alone.
+//! anew, and leaves the lines of authors alone.
 
 mod record;
 mod short;

@@ -9,7 +9,7 @@ use super::short::{Short, millis};
 pub(super) enum Detail {
     #[default]
     All,
-    /// Events that are worth a line, and how many messages and writes there are besides.
+    /// Events that deserve a line, and the numbers of messages and writes.
     Events,
     Nothing,
 }
@@ -87,7 +87,7 @@ impl Record {
         }
     }
 
-    /// Records that a node sends a message, and what is unusual about its way.
+    /// Records that a node sends a message, and the message's fate, if that is unusual.
     pub(super) fn sent(&mut self, message: String, to: &str, fate: Option<&str>) {
         self.messages += 1;
         let to = fate.map_or_else(|| to.to_owned(), |fate| format!("{to}({fate})"));

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// How the identities of one story are shortened: what is printed, and what stands for it.
+/// Short forms of the identities in one story, each by its printed form.
 #[derive(Debug, Default)]
 pub(super) struct Short(BTreeMap<String, String>);
 

@@ -115,7 +115,7 @@ impl Scene for Talks {
         let one = &stage.nodes[node];
         let record = &mut stage.own.record;
         match effect {
-            // The line of a message says also what is unusual about its way.
+            // `send` above records messages, because it knows their fate.
             Effect::Send { .. } => {}
             Effect::Persist(_) if one.full => record.effect(&format!("{effect} (fails)")),
             Effect::Emit { event, .. } => {
@@ -161,7 +161,7 @@ fn sender(stage: &Stage<Talks>, node: usize) -> Sender {
     members::sender(core.config(), core.who().clone(), socket(node))
 }
 
-/// Puts a letter under way, and returns what is unusual about its way.
+/// Puts a letter under way, and returns the letter's fate, if that is unusual.
 fn post(stage: &mut Stage<Talks>, from: usize, letter: Letter) -> Option<&'static str> {
     let (to, kind) = (letter.to, kind(&letter.message.to_string()));
     let is_meant = |trap: &Trap| trap.kind == kind && (trap.from, trap.to) == (from, to);
@@ -185,7 +185,8 @@ fn post(stage: &mut Stage<Talks>, from: usize, letter: Letter) -> Option<&'stati
     fate
 }
 
-/// Kind of a message: the first word of its text, and the second one of reads.
+/// Kind of a message: the first word of its text; for a read of fences or documents, the second
+/// word, too.
 fn kind(said: &str) -> String {
     let words: Vec<&str> = said.split(' ').collect();
     match words[0] {
@@ -256,14 +257,14 @@ fn standing(stage: &Stage<Talks>, node: usize) -> Vec<String> {
     lines
 }
 
-/// A story that is told: each call begins a part of its text, with the call as the title.
+/// A story that records itself: each call begins a part of its text, with the call as the title.
 pub(super) struct Talk {
     stage: Stage<Talks>,
     quiet: bool,
 }
 
 impl Talk {
-    /// A cluster whose members have not started. Its settings have round products.
+    /// A cluster whose members have not started. Products of its settings are round numbers.
     pub(super) fn new() -> Self {
         Self::with("cluster members=a,b,c", ms(2_400))
     }
@@ -309,7 +310,8 @@ impl Talk {
         talk
     }
 
-    /// Records only events in the next part, and how much goes on besides; nothing of a start.
+    /// Records only events in the next part, and counts messages and writes. Starts are not
+    /// recorded.
     pub(super) fn quietly(&mut self) -> &mut Self {
         self.quiet = true;
         self
@@ -327,7 +329,7 @@ impl Talk {
         nodes.split(' ').for_each(|node| self.enter(node, node, percent));
     }
 
-    /// Starts a node under the name of another one.
+    /// Starts a node under the name of another node.
     pub(super) fn start_as(&mut self, node: &str, name: &str) {
         self.begin(&format!("start {node} name={name}"));
         self.enter(node, name, 100);

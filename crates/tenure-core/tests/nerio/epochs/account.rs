@@ -1,4 +1,4 @@
-//! Compares inherited rests with a second account of the same answers, whatever arrives.
+//! Compares inherited rests with a second account of the same answers, in any order of arrival.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -184,7 +184,7 @@ fn hear(inheritance: &mut Inheritance, account: &mut Account, now: Time, word: &
 }
 
 proptest! {
-    /// 2.4: the inheritance agrees with the account, whatever arrives in whatever order.
+    /// 2.4: the inheritance agrees with the account, for any words in any order.
     #[test]
     fn rests_agree_with_account(words in prop::collection::vec((0_u64..9, word()), 0..40)) {
         let before = membership("a b c d e");

@@ -1,6 +1,6 @@
 //! Claims of an epoch and what its successors inherit, in true time. Clocks run at 3, 4 or 5
-//! nanoseconds in each unit of it, so ρ is a quarter of the middle one: a lease of δ units is held
-//! for 5δ on a grantor's clock, and the claim on it ends within δ units.
+//! nanoseconds for each unit of true time, so ρ is a quarter: a lease of δ units is held for 5δ on
+//! a grantor's clock, and the claim on it ends within δ units.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -156,7 +156,7 @@ impl World {
         self.send(to, source, bounds, after, rests, part);
     }
 
-    /// A page of the answer of a member of the second epoch, in which the third follows.
+    /// A page of the answer of a member of the second epoch, for the third epoch.
     fn pass_on(&mut self, from: usize, to: usize, after: Option<ElectionName>, part: bool) {
         let Heir { clock, inheritance } = &self.heirs[from];
         if !inheritance.is_enough() || from == to {
@@ -242,8 +242,8 @@ impl World {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
-    /// 2.4: while a claim of the first epoch lasts, no member of a later one grants its election to
-    /// another candidate.
+    /// 2.4: while a claim of the first epoch lasts, no member of a later epoch grants the claimed
+    /// election to another candidate.
     #[test]
     fn inherited_rests_cover_claims(
         plan in plan(),

@@ -2,7 +2,7 @@
 //! and begin again, directories are lost, and the processes with lost directories may live on.
 //!
 //! The property: while a directory survives that has accepted or entered one document, no member
-//! enters another one.
+//! enters another document.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -44,7 +44,7 @@ struct Process {
     core: Nerio,
     disk: Remembered,
     flushes: Vec<(Ticket, Record)>,
-    /// Whether the directory counts as lost: another one has taken its place.
+    /// Whether the directory counts as lost: another directory has taken its place.
     is_lost: bool,
     has_ended: bool,
     serves: bool,

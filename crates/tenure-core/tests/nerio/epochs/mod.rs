@@ -21,7 +21,7 @@ fn membership(names: &str) -> Arc<Membership> {
     Arc::clone(config(&names).check().unwrap().membership())
 }
 
-/// A ballot of a proposer of its own.
+/// A ballot with a proposer of its own.
 fn ballot(counter: u64) -> Ballot {
     Ballot { counter, inc: Inc(counter.into()) }
 }

@@ -30,7 +30,7 @@ struct Acceptor {
 
 struct World {
     before: Arc<Membership>,
-    /// The own successor of each proposer.
+    /// The successor that each proposer would propose by itself.
     successors: Vec<Arc<Membership>>,
     acceptors: Vec<Acceptor>,
     proposers: Vec<Proposer>,
@@ -152,8 +152,8 @@ impl World {
         Ok(())
     }
 
-    /// The machine of a member starts again. Every second vote that was not flushed has reached the
-    /// disk, from the last back.
+    /// The machine of a member starts again. Every second unflushed vote has reached the disk,
+    /// counted from the last.
     fn crash(&mut self, member: usize) -> Result<(), TestCaseError> {
         let unflushed = std::mem::take(&mut self.acceptors[member].unflushed);
         for (vote, _) in unflushed.iter().rev().step_by(2) {
@@ -201,7 +201,7 @@ impl World {
         Ok(())
     }
 
-    /// Accidents are over: everything arrives, and one proposer retries.
+    /// No more accidents: everything arrives, and one proposer retries.
     fn heal(&mut self) -> Result<(), TestCaseError> {
         self.proposers[0] = self.begin(0, Ballot::NONE);
         for _ in 0..4 {
@@ -225,7 +225,7 @@ impl World {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
-    /// 2.1: the members decide one successor, and in the end they do.
+    /// 2.1: the members decide at most one successor, and decide one when accidents have ended.
     #[test]
     fn one_successor_is_decided(
         members in 1_usize..=5,

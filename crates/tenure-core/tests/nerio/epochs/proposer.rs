@@ -24,7 +24,7 @@ fn other() -> EpochId {
     membership("g h i").id()
 }
 
-/// Promises of these members for the present ballot, which name nothing.
+/// Promises of these members for the present ballot; the members have accepted no successor.
 fn promise(proposer: &mut Proposer, members: &[usize]) {
     for member in members {
         proposer.on_promise(*member, proposer.ballot(), None);
@@ -37,7 +37,7 @@ fn ready(proposer: &mut Proposer, seats: &[usize]) {
     }
 }
 
-/// A proposer whose question to accept the own successor is on its way.
+/// A proposer that has asked members to accept its own successor.
 fn accepting() -> Proposer {
     let mut proposer = proposer();
     promise(&mut proposer, &[0, 1]);
@@ -82,7 +82,7 @@ fn refused_ballot_is_followed_by_larger() {
     assert_eq!(proposer.missing(), MemberSet::first(3));
 }
 
-/// 2.1.1: an accept that is refused, too, goes on with promises.
+/// 2.1.1: after a refused accept, too, the proposer asks for promises.
 #[test]
 fn refused_accept_asks_for_promises() {
     let mut proposer = accepting();
@@ -146,7 +146,7 @@ fn own_successor_waits_until_ready() {
     assert!(proposer.on_ready(2, own()));
 }
 
-/// 2.1.7: T1, as a proposer sees it. The acceptance of b is one of an earlier ballot.
+/// 2.1.7: T1, as a proposer sees it. Member b accepted by an earlier ballot.
 #[test]
 fn acceptances_of_two_ballots_decide_nothing() {
     let mut proposer = accepting();
@@ -187,7 +187,7 @@ fn cancel_ends_before_first_accept() {
     assert_eq!((proposer.phase(), proposer.missing()), (Phase::Cancelled, MemberSet::EMPTY));
 }
 
-/// 2.1.10: the accept is on its way, or that of another proposer has arrived.
+/// 2.1.10: the accept is on its way, or an accept of another proposer has arrived.
 #[test]
 fn begun_decision_cannot_be_cancelled() {
     let mut asked = accepting();

@@ -123,7 +123,7 @@ fn later_ballots_count_once_told() {
     assert!(inheritance.is_enough());
 }
 
-/// 2.3.1: c alone answers, which granted nothing; p leads by a and b.
+/// 2.3.1: only c answers, and c granted nothing; p leads by a and b.
 #[test]
 fn answers_of_quorum_are_needed() {
     let mut inheritance = inheritance();
@@ -223,7 +223,7 @@ fn rest_begins_at_its_receipt() {
     assert_eq!(inheritance.until(&x(), Some(&who("p"))), at(36));
 }
 
-/// 2.4.1: the page with y is lost, and that election is p's.
+/// 2.4.1: the page with y is lost, and p leads that election.
 #[test]
 fn uncovered_election_is_held_by_somebody() {
     let mut inheritance = inheritance();
@@ -243,7 +243,7 @@ fn uncovered_election_is_held_by_somebody() {
     assert_eq!(rival(&inheritance, &y(), "q", at(10)), None);
 }
 
-/// 2.4.1: without the page between them, a later page covers nothing.
+/// 2.4.1: a later page covers no election while the page before it is missing.
 #[test]
 fn later_page_waits_for_earlier() {
     let mut inheritance = inheritance();
@@ -264,7 +264,7 @@ fn later_page_waits_for_earlier() {
     assert_eq!(inheritance.until(&y(), Some(&who("p"))), at(31));
 }
 
-/// 2.4.1: elections go back within a page, or to the page before.
+/// 2.4.1: the elections are out of order within a page, or from one page to the next.
 #[test]
 fn page_that_goes_back_teaches_bounds() {
     let mut inheritance = inheritance();
@@ -284,7 +284,7 @@ fn page_that_goes_back_teaches_bounds() {
     assert_eq!(rival(&inheritance, &y(), "p", at(10)), unnamed(at(40)));
 }
 
-/// 2.4.1: a granted to p, started again, and answers with c.
+/// 2.4.1: a granted to p, has started again, and answers together with c.
 #[test]
 fn quarantine_names_unknown_holder() {
     let mut inheritance = inheritance();
@@ -294,7 +294,7 @@ fn quarantine_names_unknown_holder() {
     assert!(is_free(&inheritance, "q", at(60)));
 }
 
-/// 2.4.1: a page from before the restart of a arrives after one from behind it.
+/// 2.4.1: a page from before the restart of a arrives after a page from after that restart.
 #[test]
 fn late_page_ends_no_quarantine() {
     let mut inheritance = inheritance();
@@ -346,7 +346,7 @@ fn grant_lasts_as_long_as_inherited_rest() {
     assert_eq!(inheritance.until(&y(), Some(&who("p"))), at(30));
 }
 
-/// 2.4.7: nothing lasts beyond the bound, whatever follows.
+/// 2.4.7: no rest lasts beyond the bound, whatever other answers say.
 #[test]
 fn bound_covers_all_answers() {
     let mut inheritance = inheritance();
@@ -377,7 +377,8 @@ fn release_ends_rest_from_its_start() {
     assert!(is_free(&inheritance, "q", at(10)));
 }
 
-/// 2.4.10: the release of p arrives before the pages that name p, and after one of a stranger at z.
+/// 2.4.10: the release of p arrives before the pages that name p, and after a release of a stranger
+/// at z.
 #[test]
 fn release_ends_rests_of_later_pages() {
     let mut inheritance = inheritance();
@@ -405,7 +406,7 @@ fn rests_stay_within_their_limit() {
     assert_eq!(rival(&inheritance, &x(), "p", at(10)), unnamed(at(40)));
 }
 
-/// 2.2.2, 2.2.4: the own answers of a member that has entered.
+/// 2.2.2, 2.2.4: the answers that a member gives once it has entered.
 #[test]
 fn inherited_rests_are_passed_on() {
     let mut inheritance = inheritance();

@@ -36,7 +36,7 @@ fn repeated_prepare_is_promised_again() {
     assert!(vote.promise(ballot(2)));
 }
 
-/// 2.1.1: the second proposer is a copy of the first one's process.
+/// 2.1.1: the second proposer is a copy of the first proposer's process.
 #[test]
 fn ballot_has_one_successor() {
     let mut vote = Vote::NONE;
@@ -46,7 +46,7 @@ fn ballot_has_one_successor() {
     assert!(vote.accept(ballot(2), 'T'));
 }
 
-/// 2.1.1: a faulty process sends the last counter.
+/// 2.1.1: a faulty process sends the highest counter.
 #[test]
 fn promise_grows_by_steps() {
     let mut vote = Vote::NONE;
@@ -70,7 +70,7 @@ fn wedge_outlives_later_promises() {
     assert_eq!(vote.accepted, Some((ballot(1), 'S')));
 }
 
-/// 2.1.3: five records of one member, written in each order.
+/// 2.1.3: five records of one member, written in every order.
 #[test]
 fn vote_on_disk_never_goes_back() {
     let mut vote = Vote::NONE;

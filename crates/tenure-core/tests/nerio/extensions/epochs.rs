@@ -42,7 +42,7 @@ fn messages_count_in_their_epoch() {
     ];
     for (to, message) in bound {
         let from = elsewhere(&s, if to == "p" { "a" } else { "p" }, 0);
-        // The node remembers only whom it told its epoch.
+        // After the first message the node remembers only that it has told the sender its epoch.
         s.tell_as(&from, to, message.clone());
         let before = s.actors[to].core.clone();
         let effects = s.tell_as(&from, to, message.clone());
@@ -54,7 +54,7 @@ fn messages_count_in_their_epoch() {
     assert!(s.leads("p"));
 }
 
-/// An ok is no ok of another epoch's member.
+/// An ok from a member of another epoch counts as no ok.
 #[test]
 fn ok_of_other_epoch_is_dropped() {
     let mut s = Story::new();
@@ -267,7 +267,7 @@ fn observer_learns_members() {
     assert!(s.events("r").iter().any(is_p), "{:?}", s.events("r"));
 }
 
-/// An observer says nothing else while the members of another epoch may not have answered yet.
+/// An observer keeps its view while the members of another epoch may not have answered yet.
 #[test]
 fn observer_keeps_its_view_over_switch() {
     let mut s = Story::new();
@@ -449,8 +449,8 @@ fn differs(by: &str, other: &Document) -> Event {
     Event::Own(OwnEvent::OtherDocument { by, address, founding, error: None })
 }
 
-/// Member c has an empty directory and a list of its own, by which it elects p alone, while a and b
-/// elect q.
+/// Member c has an empty directory and a list of its own. By that list c alone elects p, while a
+/// and b elect q.
 #[test]
 fn stray_member_moves_no_candidate() {
     let mut s = Story::new();
@@ -468,7 +468,8 @@ fn stray_member_moves_no_candidate() {
     assert!(!has_switched(&teach_by(&mut s, "c", "r", &stray)), "c leaves no quorum of two");
 }
 
-/// A quorum answers one after the other, and the first one names another cluster in between.
+/// The members of a quorum answer one after the other, and the first of them names another cluster
+/// in between.
 #[test]
 fn ok_of_stray_confirms_the_line() {
     let mut s = Story::new();
@@ -483,7 +484,7 @@ fn ok_of_stray_confirms_the_line() {
     assert!(s.actors["p"].core.is_confirmed());
 }
 
-/// Two of three leave no quorum, but each is a cluster by itself.
+/// Two of three members are strays: no quorum is left, but each stray is a cluster by itself.
 #[test]
 fn strays_that_differ_move_no_candidate() {
     let mut s = Story::new();
@@ -583,7 +584,7 @@ fn current_before_switch_is_dropped() {
 }
 
 /// The node asks a for a part of the document twice. Only an answer of a to one of these questions
-/// is taken.
+/// counts.
 #[test]
 fn part_answers_its_question() {
     let mut s = Story::new();
@@ -640,7 +641,7 @@ fn leader_keeps_office_over_switch() {
     assert!(!effects.iter().any(|effect| matches!(effect, Effect::Lower { .. })));
     assert_eq!((s.until("p"), s.fence("p")), (until, fence));
     s.drop_all();
-    // An eighth of a third of the lease, at most.
+    // The questions come within an eighth of a third of the lease.
     s.pass(ms(42));
     let asks = s.letters.iter().filter(|letter| letter.by == "p");
     assert!(asks.clone().count() >= GRANTORS.len(), "it asks the new epoch at once");

@@ -22,8 +22,9 @@ fn proposal_above_seen_is_accepted() {
 }
 
 /// Rule 2: a fence is handed out only if all oks of the completing quorum accepted the same fence
-/// for the same leadership; else `max(seen) + 1`, and renewed at once. The claim is raised only
-/// then, and the grantors learn the fence before the first renewal.
+/// for the same leadership. Otherwise the candidate renews at once with the fence `max(seen) + 1`.
+/// The claim is raised only with an accepted fence, and the grantors learn the fence before the
+/// first renewal.
 #[test]
 fn refused_fence_costs_another_round() {
     let mut s = Story::new();
@@ -49,8 +50,8 @@ fn refused_fence_costs_another_round() {
     }
 }
 
-/// Rule 2: grantor a has accepted the first proposal and b the second, of which p heard by c's
-/// refusal.
+/// Rule 2: grantor a has accepted the first proposal. A refusal of c led p to a second proposal,
+/// which b has accepted.
 #[test]
 fn different_fences_cost_another_round() {
     let mut s = Story::new();
@@ -141,7 +142,7 @@ fn lapse_ends_the_fence() {
     assert!(s.fence("p") > fence);
 }
 
-/// Rule 3: no fsync for each grant: a reserve covers many.
+/// Rule 3: no fsync for each grant: a reserve covers many fences.
 #[test]
 fn a_reserve_covers_many_grants() {
     let mut s = Story::new();
@@ -154,7 +155,8 @@ fn a_reserve_covers_many_grants() {
     assert!(flushes <= 4, "{flushes}");
 }
 
-/// Rule 3: only the flush of the highest reserve makes it durable, not one before it.
+/// Rule 3: only the flush of the highest reserve makes that reserve durable; the flush of a lower
+/// reserve does not.
 #[test]
 fn older_flush_proves_no_newer_reserve() {
     let mut s = Story::new();
@@ -194,7 +196,7 @@ fn a_restart_begins_at_the_reserve() {
 /// Rule 4, restart: the first reserve shows that the read is done; a start before that reads again.
 #[test]
 fn interrupted_read_is_repeated() {
-    // During the wait, and during the read.
+    // The restart comes during the wait, or during the read.
     for passed in [2_100, 2_200] {
         restart_before_the_read_is_durable(ms(passed));
     }
@@ -244,8 +246,8 @@ fn fences_and_quorum_timestamps_agree() {
     }
 }
 
-/// Rule 6, on the other side: a candidate with a wrong report of a fence that no node has seen
-/// recovers.
+/// Rule 6, on the other side: a candidate recovers from a wrong report of a fence that no node has
+/// seen.
 #[test]
 fn wrong_fence_stops_no_candidate() {
     let mut s = Story::new();

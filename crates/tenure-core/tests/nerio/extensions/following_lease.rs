@@ -106,7 +106,7 @@ fn refused_lease_falls_at_once() {
     s.actors.remove("p");
     s.configure(|config| (config.lease_auto, config.delta_max) = (true, ms(8_000)));
     s.start("p", None);
-    // The others keep the settings of the story, with 2 s.
+    // The grantors keep the settings of the story, with leases of up to 2 s.
     let mut road = Vec::new();
     s.elect("p");
     run(&mut s, &mut road, ms(90_000), ms(120));

@@ -34,7 +34,7 @@ fn run(s: &mut Story, span: Duration, fast: &[&str], cut: impl Fn(&str, &str) ->
     }
 }
 
-/// No link of a node is whole.
+/// Cuts all links of a node.
 fn without(node: &'static str) -> impl Fn(&str, &str) -> bool {
     move |from, to| from == node || to == node
 }
@@ -76,7 +76,7 @@ fn wrong_clocks_share_no_grant() {
 }
 
 /// The clock of the leader is set back: its renewals count no more, and once the lease is over
-/// another leads. Before that it releases nothing.
+/// another candidate leads. The leader releases nothing before that.
 #[test]
 fn leader_set_back_is_followed() {
     let mut s = with_skew();
@@ -130,8 +130,8 @@ fn faster_grant_is_not_kept() {
     assert_eq!((s.holder("b"), s.holder("a").as_deref()), (None, Some("r")));
 }
 
-/// The link from p to c is cut, and b is down. Candidate p, which ranks above q, reaches a alone;
-/// q reaches a and c.
+/// The link from p to c is cut, and b is down. Candidate p, which ranks above q, reaches only a,
+/// and q reaches a and c.
 #[test]
 fn far_candidate_keeps_no_grant() {
     let mut s = Story::new();
@@ -162,8 +162,8 @@ fn unheard_grants_are_given_back() {
     assert_eq!(s.leader(), Some("q"));
 }
 
-/// Candidates p and r have taken the grant of c in turns for long, and hear nothing of c. Neither
-/// asks there again before the other has left, or c would never be free for q.
+/// Candidates p and r have long taken the grant of c in turns, and hear nothing from c. If either
+/// asked c again before the other has left, c would never be free for q.
 #[test]
 fn given_back_grant_is_left_free() {
     for apart in 0..10 {
@@ -223,7 +223,7 @@ fn slow_answers_are_awaited() {
     }
 }
 
-/// All members were out of touch for long, and answer again: the candidate wins at once.
+/// All members were out of touch for a long time, and answer again: the candidate wins at once.
 #[test]
 fn returning_members_elect_candidate() {
     let mut s = Story::new();
@@ -235,7 +235,7 @@ fn returning_members_elect_candidate() {
 }
 
 /// No member can grant, and later two can: the candidate has held no grant meanwhile, and asks all
-/// as soon as the second one grants.
+/// as soon as the second member can grant.
 #[test]
 fn quarantine_ends_in_election() {
     let mut s = Story::new();
@@ -250,7 +250,8 @@ fn quarantine_ends_in_election() {
     assert_eq!(s.leader(), Some("p"));
 }
 
-/// Candidates on both sides of a cut that leaves nobody a quorum: once it heals, one leads.
+/// Candidates are on both sides of a cut, and neither side has a quorum. Once the cut heals, one of
+/// the candidates leads.
 #[test]
 fn hopeless_candidates_meet_again() {
     for passed in 0..20 {

@@ -87,7 +87,7 @@ fn elections_list_holders_and_counts() {
     assert!(all(&mut s, &Which::All).0.is_empty(), "all of it has ended");
 }
 
-/// Elections with the longest names have a page each, and every one comes once.
+/// Elections with the longest names have a page each, and each election comes once.
 #[test]
 fn many_elections_come_in_pages() {
     let mut s = Story::new();
@@ -135,7 +135,8 @@ fn asking_changes_nothing() {
     assert!(s.actor("a").core == before, "nothing is remembered of who asks, or for what");
 }
 
-/// The time counts from the first request here, for as long as the candidate refreshes it.
+/// The waiting time counts from the first request at this grantor, as long as the candidate
+/// refreshes that request.
 #[test]
 fn candidates_list_waiting_times() {
     let mut s = Story::new();

@@ -81,8 +81,8 @@ fn hand_over_keeps_first_ok() {
     assert!(s.leads("q"));
 }
 
-/// Rule 4, with renewals: a leader soon gets a grantor that was away back from a waiting candidate
-/// that was there first.
+/// Rule 4, with renewals: while a grantor was away, a waiting candidate got its grant. The live
+/// leader soon gets the grant back.
 #[test]
 fn live_leader_regains_its_grantor() {
     let mut s = Story::new();
@@ -103,8 +103,8 @@ fn live_leader_regains_its_grantor() {
     assert_eq!(s.leader(), Some("p"));
 }
 
-/// Rule 4: a yield ends with its reason; two candidates still do not yield to each other in
-/// circles, however often the rival ahead comes and goes.
+/// Rule 4: a candidate yields only as long as the reason lasts; two candidates still do not yield
+/// to each other in circles, however often the rival ahead comes and goes.
 #[test]
 fn unsteady_rival_costs_few_messages() {
     let mut s = Story::new();
@@ -144,7 +144,8 @@ fn unsteady_rival_costs_few_messages() {
     }
 }
 
-/// Transfer to a named candidate uses this field: a hand-over to a waiting candidate.
+/// Transfer to a named candidate uses the field `next`: the leader hands over to a waiting
+/// candidate.
 #[test]
 fn transfer_reaches_waiting_candidate() {
     let mut s = Story::new();
@@ -187,7 +188,7 @@ fn every_transfer_is_answered() {
     assert!(emitted(&effects).contains(&failed("r", TransferFailure::NotLeading)));
 }
 
-/// An ok that speaks of another successor does not end the leadership.
+/// An ok that belongs to the transfer to another successor does not end the leadership.
 #[test]
 fn ok_belongs_to_its_transfer() {
     let mut s = Story::new();

@@ -14,7 +14,8 @@ fn order(fence: u64, number: u64) -> Order {
     Order { election, start: at(3), number, fence, next }
 }
 
-/// A grantor's message to the holder, and its answer to the sender.
+/// Passes an order to a grantor. Returns the grantor's message to the holder, and its answer to the
+/// sender.
 fn passed(s: &mut Story, order: Order) -> (Option<StepDown>, Passed) {
     let effects = s.tell("q", "a", Message::from(order.clone()));
     let (mut told, mut answer) = (None, None);
@@ -77,7 +78,7 @@ fn leader_obeys_members_only() {
     assert_eq!(emitted(&effects), [Event::Own(OwnEvent::Ignored(Ignored::Unasked))]);
 }
 
-/// A candidate remembers as many orders as can be under way, however many there are.
+/// A candidate remembers as many orders as can be under way, even if more orders arrive.
 #[test]
 fn remembered_orders_are_bounded() {
     let mut s = Story::new();

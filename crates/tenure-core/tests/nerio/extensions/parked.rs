@@ -40,7 +40,8 @@ fn lease_end_handles_parked_request() {
     assert_eq!(s.state("a").waiting, 1);
 }
 
-/// The watermark of a free election is kept as well, as long as the request may be under way.
+/// The watermark of a free election is kept as well, as long as the released request may be under
+/// way.
 #[test]
 fn a_watermark_outlives_the_next_timeout() {
     let mut s = Story::new();
@@ -106,7 +107,7 @@ fn oks_below_floor_are_dropped() {
     assert_eq!((s.until("p"), s.events("p").len()), (until, before + 1));
 }
 
-/// Rule 4: a renewal takes `E := max(E, new)`, and a failed one is never released while the
+/// Rule 4: a renewal takes `E := max(E, new)`, and a failed renewal is never released while the
 /// earlier lease is in use.
 #[test]
 fn failed_renewal_is_not_released() {

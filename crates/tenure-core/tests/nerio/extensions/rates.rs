@@ -8,7 +8,7 @@ use tenure_core::{End, Event, Loss, Waiting};
 use crate::story::*;
 
 /// Time passes and letters arrive at once; the clocks of `fast` advance by half as much again. ρ is
-/// a tenth, by which two clocks differ by two ninths at most.
+/// a tenth, so the rates of two right clocks differ by at most two ninths.
 fn run(s: &mut Story, fast: &[&str], steps: u32, without: &[&str]) {
     for _ in 0..steps {
         s.pass(ms(10));
@@ -76,8 +76,8 @@ fn slower_members_oks_count() {
     assert!(s.leads("p"), "the grant of b lasts longer");
 }
 
-/// A leader with a fast clock finds all members slower. Its claims end early, and nobody is harmed;
-/// a member that was paused long ago looks the same.
+/// A leader with a fast clock finds all members slower. Its claims end early, and no node is
+/// harmed; a member that was paused long ago looks the same.
 #[test]
 fn slower_members_accuse_no_node() {
     let mut s = Story::new();
@@ -89,8 +89,8 @@ fn slower_members_accuse_no_node() {
     assert!(!is_wrong && s.leads("p"));
 }
 
-/// Wall clocks within their bound suffice, although all other clocks run faster: the proofs are
-/// reported, and that is all.
+/// Nodes with a bound on skew go by their wall clocks. The other clocks of the grantors run too
+/// fast, and the candidate only reports the proofs.
 #[test]
 fn breach_with_skew_is_reported() {
     let mut settings = config(&GRANTORS);
@@ -109,7 +109,7 @@ fn breach_with_skew_is_reported() {
     assert!(!s.events("p").iter().any(ended));
 }
 
-/// A single wrong clock stops no other node: each comparison names it.
+/// A single wrong clock stops no other node: each comparison names that clock's node.
 #[test]
 fn wrong_member_costs_its_vote() {
     let mut s = Story::new();
@@ -122,7 +122,8 @@ fn wrong_member_costs_its_vote() {
     assert_eq!(told(&s, "q"), (vec![("b".to_owned(), true)], false));
 }
 
-/// A leader with a slow clock ends at once; nothing frees the election before its claim would end.
+/// A leader with a slow clock stops leading at once; nothing frees the election before the leader's
+/// claim would end.
 #[test]
 fn slow_leader_stops_before_release() {
     let mut s = Story::new();
@@ -198,7 +199,7 @@ fn rebooted_member_is_no_breach() {
     assert_eq!(told(&s, "p"), (vec![], false));
 }
 
-/// An ok that another one has overtaken says nothing about the time between them.
+/// An ok that a later ok has overtaken says nothing about the time between them.
 #[test]
 fn late_oks_prove_nothing() {
     let mut s = Story::new();
@@ -213,7 +214,7 @@ fn late_oks_prove_nothing() {
                 s.put(&letter);
                 continue;
             }
-            // Each ok of b arrives once more, after the next one.
+            // Each ok of b arrives once more, after the next ok.
             for ok in oks.iter().chain(&last) {
                 s.put(ok);
             }
@@ -224,7 +225,7 @@ fn late_oks_prove_nothing() {
     assert_eq!(told(&s, "p"), (vec![], false));
 }
 
-/// Messages count against the proof, however long they take.
+/// A proof leaves out the time that messages take, however long that is.
 #[test]
 fn slow_messages_prove_nothing() {
     let mut s = Story::new();
@@ -244,7 +245,8 @@ fn slow_messages_prove_nothing() {
     assert_eq!(told(&s, "p"), (vec![], false));
 }
 
-/// A node that starts again compares anew, and so do others with a member that starts again.
+/// A node that starts again compares anew, and other nodes compare anew with a member that starts
+/// again.
 #[test]
 fn restart_clears_the_breach() {
     let mut s = Story::new();
@@ -268,7 +270,8 @@ fn legal_clocks_raise_no_alarm() {
     s.elect("p");
     for _ in 0..3_000 {
         s.pass(ms(10));
-        // Grantors at +10 %, the leader at −10 %, of a span of 100/9 ms.
+        // In 100/9 ms of true time the leader's clock advances by 10 ms (−10 %), and the grantors'
+        // clocks by 110/9 ms (+10 %).
         for name in GRANTORS {
             let clock = &mut s.actor(name).clock;
             *clock = clock.after(Duration::from_nanos(2_222_222));

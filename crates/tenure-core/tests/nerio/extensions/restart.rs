@@ -4,7 +4,7 @@ use tenure_core::nerio::{Effect, Event, Ignored, OwnEvent, Record, Refusal, Requ
 
 use crate::story::*;
 
-/// Rule 2: the grant is written before the ok leaves, a repeated one too.
+/// Rule 2: the grant is written before the ok leaves, and again before a repeated ok.
 #[test]
 fn grant_is_written_before_ok() {
     let mut s = Story::new();
@@ -95,7 +95,7 @@ fn failed_boot_is_written_again() {
 }
 
 /// A lost state directory is noticed even without writes, and counts as a disk that fails until a
-/// flush has reached it.
+/// flush has reached that directory.
 #[test]
 fn lost_directory_is_failing_disk() {
     let mut s = Story::new();

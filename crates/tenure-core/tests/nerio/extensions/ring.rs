@@ -52,7 +52,7 @@ fn forged_pong_keeps_nobody_alive() {
         let start = s.now("b");
         let forged = Message::from(Pong { start, ..pong.clone() });
         s.tell_as(&unproved, "b", forged.clone());
-        // Another member speaks for itself alone.
+        // Another member speaks only for itself.
         s.tell("c", "b", forged);
     });
     assert!(s.all_name(&["b", "c"], "b"));
@@ -60,8 +60,8 @@ fn forged_pong_keeps_nobody_alive() {
     assert!(s.events("b").contains(&ignored));
 }
 
-/// An answer counts from its question: a repeated one, and one that was long on its way, show no
-/// life.
+/// An answer counts from its question: a repeated answer, and an answer that was long on its way,
+/// show no life.
 #[test]
 fn old_pong_shows_no_life() {
     let mut s = three();
@@ -103,7 +103,7 @@ fn messages_of_other_epochs_are_ignored() {
     assert!(s.all_name(&["b", "c"], "b"));
 }
 
-/// A predecessor names itself or a smaller member: another name is an old one, or invented.
+/// A predecessor names itself or a smaller member: any other name is outdated or invented.
 #[test]
 fn larger_weak_leader_is_not_believed() {
     let mut s = three();
@@ -116,7 +116,7 @@ fn larger_weak_leader_is_not_believed() {
     assert_eq!(s.weak("b"), None);
 }
 
-/// A process that stood still has received nothing, and suspects nobody.
+/// A process that stood still has received nothing, and suspects no member.
 #[test]
 fn paused_member_suspects_nobody() {
     let mut s = three();
@@ -141,7 +141,8 @@ fn nothing_runs_without_ring() {
     assert_eq!(lines(&answers), ["ignored: no_ring"]);
 }
 
-/// A node without a grantor stands behind the last member: it learns the name, and is never it.
+/// A node without a grantor stands behind the last member on the ring: it learns the weak leader's
+/// name, and is never the weak leader itself.
 #[test]
 fn outsider_learns_the_weak_leader() {
     let mut s = three();
@@ -154,7 +155,7 @@ fn outsider_learns_the_weak_leader() {
     assert_eq!(s.weak("p"), None);
 }
 
-/// The process of the weak leader has no candidate: the others wait for twice the silence.
+/// The process of the weak leader has no candidate: the others wait for twice the span of silence.
 #[test]
 fn missing_candidate_wedges_no_election() {
     let mut s = Story::of_members(only_weak_leaders(&THREE), &THREE);
@@ -173,7 +174,8 @@ fn missing_candidate_wedges_no_election() {
     assert!(s.leader().is_some());
 }
 
-/// The weak leader reaches no quorum, and holds the grants of the members that it reaches for ever.
+/// The weak leader reaches no quorum, and would never give back the grants of the members that it
+/// reaches.
 #[test]
 fn hopeless_weak_leader_wedges_no_election() {
     let five = ["a", "b", "c", "d", "e"];
@@ -188,7 +190,7 @@ fn hopeless_weak_leader_wedges_no_election() {
     assert_eq!(s.leader(), Some("b"));
 }
 
-/// A handle waits for the release of each campaign, also of a campaign that has asked nobody.
+/// A handle waits for the release of each campaign, even of a campaign that has asked no grantor.
 #[test]
 fn held_back_candidate_withdraws() {
     let mut s = Story::of_members(only_weak_leaders(&THREE), &THREE);

@@ -23,7 +23,7 @@ fn gone(who: &Who) -> Message {
     Message::from(Gone { who: who.clone() })
 }
 
-/// p ends without a word, and what it had sent is lost.
+/// p ends without a message, and its letters under way are lost.
 fn kill(s: &mut Story) -> Who {
     let who = s.who("p");
     s.actors.remove("p");
@@ -60,7 +60,8 @@ fn end_of_process_frees_election() {
     assert!(s.events("b").contains(&event));
 }
 
-/// A release would have to name a Start at or above the highest granted; the report names none.
+/// A release would have to name a Start at or above the highest granted Start; the report names no
+/// Start.
 #[test]
 fn report_ends_any_start() {
     let mut s = Story::new();
@@ -94,7 +95,7 @@ fn unwatched_process_keeps_its_grants() {
     assert_eq!(s.holder("b").as_deref(), Some("p"));
 }
 
-/// A forger that hears an incarnation must not be able to name itself its supervisor.
+/// A forger that overhears an incarnation must not be able to name a supervisor for it.
 #[test]
 fn first_supervisor_stays() {
     let mut s = story();
@@ -107,7 +108,7 @@ fn first_supervisor_stays() {
     assert_eq!(s.holder("b").as_deref(), Some("p"));
 }
 
-/// The forger comes first here, as p is not watched; but p's grant is held from p's address.
+/// Here the forger comes first, as p is not watched. But p holds its grant from p's own address.
 #[test]
 fn report_for_another_address_frees_nothing() {
     let mut s = Story::new();
@@ -119,7 +120,8 @@ fn report_for_another_address_frees_nothing() {
     assert_eq!(s.holder("b").as_deref(), Some("p"));
 }
 
-/// The forger has its own address reported: p goes on from its address, and leads on.
+/// A member reports the end of the process at the forger's address: p leads on from its own
+/// address.
 #[test]
 fn forged_end_stops_no_leader() {
     let mut s = Story::new();

@@ -74,7 +74,7 @@ fn unasked_answer_is_ignored() {
     assert_eq!(emitted(&effects), [Event::Own(OwnEvent::Ignored(Ignored::OtherIncarnation))]);
 }
 
-/// Questions that were never answered do not keep later ones from being asked.
+/// Questions that were never answered do not keep the node from asking later questions.
 #[test]
 fn lost_questions_take_no_room() {
     let mut s = Story::new();

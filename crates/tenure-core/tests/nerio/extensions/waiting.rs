@@ -107,7 +107,7 @@ fn lasting_refusals_are_named() {
 }
 
 /// A leader that cannot renew names the silent grantors once, before its work is asked to stop. The
-/// next failure is another one.
+/// leader reports a later failure again.
 #[test]
 fn overdue_renewal_names_silent_grantors() {
     let mut s = Story::new();
@@ -116,7 +116,8 @@ fn overdue_renewal_names_silent_grantors() {
     for round in 1..=2 {
         let (b, c) = (s.actors.remove("b").unwrap(), s.actors.remove("c").unwrap());
         let until = s.until("p");
-        // A third of the lease, and a quarter of the time after that until the stop: 450 ms.
+        // The report comes 450 ms after the last renewal: a third of the lease, and a quarter of
+        // the time that is left then until the stop.
         s.run(until.since(s.now("p")) - ms(460));
         assert_eq!(told(&s, "p").len(), round - 1, "repetitions may help");
         s.run(ms(80));
@@ -148,8 +149,8 @@ fn overdue_renewal_names_refusals() {
     assert_eq!(told(&s, "p"), [text]);
 }
 
-/// Two of three grantors suffice: a leader without the third reports, once, that it cannot miss
-/// another one.
+/// Two of three grantors suffice: a leader without the third reports, once, that it needs each of
+/// the other grantors.
 #[test]
 fn leader_reports_missing_spare() {
     let spare = |s: &Story| -> Vec<OwnEvent> {

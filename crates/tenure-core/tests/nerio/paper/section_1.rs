@@ -26,8 +26,8 @@ fn leader_uniqueness_at_any_time() {
     assert!(led > 300, "somebody led {led} of 400 times");
 }
 
-/// "Edict Validity: Only leaders can create edicts." An edict needs a standing, asked at its
-/// creation: before the first completion and from E on there is none.
+/// "Edict Validity: Only leaders can create edicts." A process asks for its standing when it
+/// creates an edict: it has none before the first completion, and none from E on.
 #[test]
 fn only_leaders_can_create_edicts() {
     let mut s = Story::new();
@@ -93,7 +93,8 @@ fn vacancy_ends_with_a_leader() {
     assert!(matches!(s.leader(), Some("q" | "r")), "{:?}", s.leader());
 }
 
-/// "Fault Tolerance: Some number of crash failures are tolerated." A minority of grantors.
+/// "Fault Tolerance: Some number of crash failures are tolerated." Here a minority of the grantors
+/// crashes.
 #[test]
 fn crashed_minority_is_tolerated() {
     let mut s = Story::new();

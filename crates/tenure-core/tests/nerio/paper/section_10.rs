@@ -89,7 +89,7 @@ fn an_observer_finds_the_leader() {
     assert!(matches!(view(&s, "r"), Some(View::Unknown { .. })), "{:?}", view(&s, "r"));
 }
 
-/// The view's remainder counts from the send, less the drift of both clocks.
+/// The view's remainder counts from the send of the question, less the drift of both clocks.
 #[test]
 fn view_ends_with_the_grants() {
     let mut s = Story::new();
@@ -121,7 +121,7 @@ fn lost_grantor_reports_no_vacancy() {
     assert!(!matches!(view(&s, "r"), Some(View::Vacant | View::Leader(_))), "{:?}", view(&s, "r"));
 }
 
-/// An observer may ask as rarely as it likes.
+/// An observer may choose to ask rarely.
 #[test]
 fn silent_observer_causes_no_trouble() {
     let mut s = Story::new();

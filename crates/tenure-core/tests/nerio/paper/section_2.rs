@@ -5,7 +5,7 @@ use tenure_core::nerio::{Event, MemberSet, Quorums};
 use crate::story::*;
 
 /// Equation 12: "process p is leader at time t iff a quorum of processes grant a lease to p": with
-/// fewer p is not, and any quorum system will do.
+/// fewer grants p is not leader, and any quorum system will do.
 #[test]
 fn leader_iff_quorum_grants() {
     let mut s = Story::new();

@@ -125,7 +125,7 @@ fn step_9_late_oks_elect_nobody() {
     assert!(!s.leads("p"));
 }
 
-/// A renewal fails alike: the leadership ends at E, whether or not a timer fires.
+/// A renewal fails in the same way: the leadership ends at E, whether or not a timer fires.
 #[test]
 fn late_renewal_continues_no_leadership() {
     let mut s = Story::new();

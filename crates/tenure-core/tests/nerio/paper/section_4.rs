@@ -79,7 +79,7 @@ fn step_6_late_request_gets_the_rest() {
     assert_eq!(remaining(&mut s, "a"), ms(442), "a tenth more, and 2 ms");
 }
 
-/// Step 6: the Start of a clock ahead, or behind, counts by the grantor's clock as it is.
+/// Step 6: a grantor counts from a Start as it is, even if the sender's clock is ahead or behind.
 #[test]
 fn step_6_counts_from_foreign_start() {
     for (lead, told) in [(100, 1_200), (0, 1_100), (-100, 1_000)] {
@@ -98,7 +98,7 @@ fn f_never_decreases() {
     let short = Request { start: at(11), delta: ms(1), lease: ms(1), ..at_wall(wall(0)) };
     s.ask("p", "a", short);
     assert_eq!(remaining(&mut s, "a"), before);
-    // The wall clock of a is set back: the longer end counts, not that of the short lease.
+    // The wall clock of a is set back: the later end counts, not the end of the short lease.
     s.actor("a").lead = Some(-1_000);
     assert!(remaining(&mut s, "a") >= ms(2_200));
 }
@@ -161,7 +161,7 @@ fn claim_lasts_for_the_rest() {
     GRANTORS.iter().for_each(|grantor| s.actor(grantor).lead = Some(600));
     s.campaign("p");
     let start = s.now("p");
-    // On the way, as if for 500 ms: p cannot tell.
+    // The requests seem to take 500 ms, and p cannot tell.
     let requests: Vec<Letter> = GRANTORS.iter().flat_map(|to| s.take("p", to)).collect();
     requests.iter().for_each(|request| drop(s.put(request)));
     let oks: Vec<Letter> = GRANTORS.iter().flat_map(|from| s.take(from, "p")).collect();
@@ -268,8 +268,8 @@ fn clock_set_ahead_ends_claim() {
     assert!(s.events("p").contains(&ended));
 }
 
-/// The claim ends, and work under it has its grace, which is measured to the end that its guard
-/// knows: no grantor is free before.
+/// The claim ends, but work under it has its grace. This grace is measured to the end that the
+/// guard knows, and no grantor is free before.
 #[test]
 fn release_waits_for_shown_end() {
     let mut s = story();
@@ -318,8 +318,8 @@ fn clock_set_back_prolongs_no_claim() {
     assert_eq!(s.actor("p").claims.iter().map(|claim| claim.0).max(), Some(until));
 }
 
-/// The grantor's wall clock is set back: it grants until that clock shows F. While it is ahead or
-/// right, the other clock counts.
+/// The grantor's wall clock is set back: its grant lasts until that clock shows F. While the wall
+/// clock is ahead or right, the other clock counts.
 #[test]
 fn clock_set_back_prolongs_grant() {
     let mut s = story();
@@ -333,7 +333,8 @@ fn clock_set_back_prolongs_grant() {
     }
 }
 
-/// A renewal while the wall clock is set back keeps nothing of the step, once it is right.
+/// A grantor renews while its wall clock is set back. Once the clock is right again, the step does
+/// not lengthen the grant.
 #[test]
 fn renewal_keeps_no_step() {
     let mut s = story();
@@ -357,8 +358,8 @@ fn ended_grant_stays_over() {
     assert_eq!(s.holder("a"), None);
 }
 
-/// A request for a tenth of a lease is granted for no longer, although the grant before it, which
-/// has ended early, was to last until later on the wall clock.
+/// A request for a tenth of a lease is granted for no longer. The earlier grant has ended early,
+/// but was to last until later on the wall clock.
 fn next_grant_is_short(s: &mut Story) {
     let tenth = ms(100);
     s.ask("q", "a", Request { delta: tenth, lease: tenth, ..at_wall(wall(0)) });
@@ -402,8 +403,8 @@ fn repeated_ok_tells_same_rest() {
     assert_eq!(first, Some(ms(1_100)));
 }
 
-/// A grantor that has started again knows no end on the wall clock: it repeats no ok without one,
-/// and grants to the next request.
+/// A grantor that has started again knows no end on the wall clock: it repeats no ok without such
+/// an end, but grants the next request.
 #[test]
 fn restarted_grantor_repeats_no_ok() {
     let mut s = story();

@@ -67,7 +67,7 @@ fn withdrawn_attempt_releases_its_grants() {
     s.elect("q");
 }
 
-/// A lost release is sent again, until it arrived or no longer matters.
+/// A lost release is sent again, until it arrives or no longer matters.
 #[test]
 fn a_lost_release_is_sent_again() {
     let mut s = Story::new();

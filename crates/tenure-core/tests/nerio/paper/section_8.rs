@@ -150,8 +150,8 @@ fn with_times(s: &Story, lease: Duration, round_trip: Duration) -> Option<Checke
     Config { round_trip, refresh: round_trip * 2, ..config }.check().ok()
 }
 
-/// d is measured: a leader of 1 s warns of round trips that settings would be refused for, names
-/// the least lease, and says when the network is quick again.
+/// d is measured: a leader with a lease of 1 s warns of round trips for which its settings would be
+/// refused, names the least lease, and reports when the network is quick again.
 #[test]
 fn outgrown_lease_is_reported() {
     let (mut s, mut road) = (Story::new(), Road::default());
@@ -207,7 +207,7 @@ fn lost_answers_outgrow_lease() {
     let (mut s, mut road) = (Story::new(), Road::default());
     s.elect("p");
     let gap = Cell::new(s.now("p"));
-    // A renewal each three seconds loses its answers for 200 ms.
+    // Every three seconds a renewal loses its answers, for 200 ms.
     let with_gaps = |now: Time, letter: &Letter| {
         if letter.by == "p" && now.since(gap.get()) >= ms(3_000) {
             gap.set(now);
@@ -222,7 +222,7 @@ fn lost_answers_outgrow_lease() {
 }
 
 /// A renewal that no quorum answers before the lease ends counts with the rest of the lease; a
-/// single one is no percentile.
+/// single such renewal does not move the percentile.
 #[test]
 fn lost_leases_outgrow_lease() {
     let (mut s, mut road) = (Story::new(), Road::default());

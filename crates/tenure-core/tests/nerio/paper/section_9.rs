@@ -76,8 +76,8 @@ fn single_weak_leader_after_stabilization() {
     }
 }
 
-/// A member whose questions arrive and whose answers do not is failed to the asker, and the asker
-/// to it: what counts is the round trip. Until the link is whole, two may be weak leaders.
+/// A link loses letters one way: each end takes the other for failed, as only round trips count.
+/// Until the link is whole, two members may be weak leaders.
 #[test]
 fn one_way_loss_fails_both_ends() {
     let mut s = five(Detector::Ping);
@@ -89,7 +89,8 @@ fn one_way_loss_fails_both_ends() {
 }
 
 /// "The more sophisticated φ-accrual failure detector that gives a better approximation of the
-/// failure status of processes": it learns how slow a member is, where a ping gives up.
+/// failure status of processes": this detector learns how slow a member is, where the ping detector
+/// takes the member for failed.
 #[test]
 fn accrual_detector_learns_slow_members() {
     for (detector, learns) in [(Detector::Ping, false), (Detector::Accrual, true)] {

@@ -39,7 +39,7 @@ pub struct Actor {
     pub lives: u32,
 }
 
-/// Wall time at the origin of all other clocks, if no clock leads.
+/// Wall time at the origin of all other clocks, if no wall clock is ahead.
 const EPOCH: u64 = 1_800_000_000_000_000_000;
 
 /// The wall time at `clock` with a lead in milliseconds.

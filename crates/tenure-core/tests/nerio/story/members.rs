@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use tenure_core::nerio::{Checked, Member, Nerio, Recipient, Sender, Who};
 
-/// Address of a member; for a DNS name, the one that it resolves to in stories.
+/// Address of a member; for a DNS name, the address to which it resolves in stories.
 fn literal(member: &Member) -> SocketAddr {
     member.address.literal().unwrap_or_else(|| super::address(member.name.as_str()))
 }

@@ -195,7 +195,8 @@ impl Story {
         members::sender(&self.config, self.who(who), address(who))
     }
 
-    /// `who` starts again from its reserve, in quarantine, on a disk that answers by hand.
+    /// `who` starts again from its reserve, in quarantine, on a disk whose flushes a test answers
+    /// by hand.
     pub fn lose_disk_but_keep_reserve(&mut self, who: &'static str) {
         self.reboot(who);
         self.flush_one(who);

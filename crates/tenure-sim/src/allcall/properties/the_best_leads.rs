@@ -17,7 +17,7 @@ impl Property<LeasedLeaders> for TheBestInTheEnd {
         if !steady || now >= plan.retired {
             return Ok(());
         }
-        // First, a part that was cut off waits for the leaders of the other part.
+        // After a cut, each part first waits for the leaders of the other part.
         let cut = if check.history.parts.is_cut(now) { plan.own.vacant_most() } else { 0 };
         let moved = check.history.parts.moved(now) + cut;
         for election in 0..plan.elections.len() {

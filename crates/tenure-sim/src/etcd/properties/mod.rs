@@ -1,5 +1,5 @@
 //! Properties of elections on etcd alone, one file each, judged by the contents of the store, which
-//! no process knows. [`promises`](crate::scenario::promises) has the common ones.
+//! no process knows. [`promises`](crate::scenario::promises) has the common properties.
 
 mod a_claim_ends_before_its_key;
 mod claims_stand_on_their_lease;
@@ -33,7 +33,7 @@ type Check<'a> = crate::scenario::Check<'a, Elections>;
 type Fact<'a> = crate::scenario::Fact<'a, Elections>;
 type Leadership = crate::scenario::Leadership<Details>;
 
-/// Sentences of properties that are common and of etcd alone.
+/// Each sentence is that of a common property and of a property of etcd alone.
 const FENCES: Sentence = ("Fences strictly grow and are unique", "the promise; ruling 8 (E7)");
 const OBSERVERS: Sentence = ("Observers see what is", "ruling 9 (E8)");
 const NO_LEASE_IS_LOST: Sentence =

@@ -5,7 +5,7 @@ use tenure_core::etcd::{Act, Bytes, CallId, LeaseId, Op, Reply};
 use super::lives::Lives;
 use super::{Check, Elections, Fact, Own, Property};
 
-/// A released key is gone, or its lease is over, too. A key of an unanswered create may come late.
+/// A released key is gone, or its lease is over. The key of an unanswered create may come later.
 #[derive(Debug, Default)]
 pub(super) struct WhatIsReleasedIsGone {
     nodes: Lives<Releases>,

@@ -136,7 +136,7 @@ impl Cluster {
         }
     }
 
-    /// Plans the time at which a member without a leader doubts its leadership.
+    /// Plans the time at which a member that hears no leader forgets its leader.
     fn plan_doubt(&mut self, member: usize) {
         let wait = ELECTION_TIMEOUT + self.span(BELIEF ^ self.now, member as u64, ELECTION_TIMEOUT);
         self.plan(wait, Task::Doubt { member });

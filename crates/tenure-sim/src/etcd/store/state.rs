@@ -292,7 +292,7 @@ pub fn is_linearizable(txn: &Txn) -> bool {
     !txn.then.is_empty() || !txn.otherwise.is_empty()
 }
 
-/// Whether the transaction goes into the log: a read-only one does not.
+/// Whether the transaction goes into the log: a read-only transaction does not.
 #[must_use]
 pub fn writes(txn: &Txn) -> bool {
     txn.then.iter().chain(&txn.otherwise).any(|act| !matches!(act, Act::Read(_)))

@@ -8,7 +8,7 @@ use tenure_core::etcd::{Answer, CallId, Change, Header, Keys, Op, Reply, Revisio
 use super::{Ask, Cluster, MS, Out, unknown};
 use crate::etcd::packet::{Packet, Place};
 
-/// The time without a leader after which a member ends watches that require one.
+/// The time without a leader after which a member ends watches that require a leader.
 const LONELY: u64 = 3_000 * MS;
 
 /// An open watch.

@@ -5,11 +5,12 @@ use super::{Check, Emergence, Fact, Own, Property};
 /// The bounds on a vacancy, where the only faults are ends, arrivals and departures of processes
 /// and changes of coordinators. A process of the group leads every role for which all members
 /// stand, within `Settings::vacant`; in `at_most_one` this bound includes a claim and the grace
-/// period. In true time, for each group by itself: an undisturbed group leads throughout, whatever
-/// happens to another group on the same topic (ruling 9).
+/// period. All times are true time. Each group is judged by itself: an undisturbed group leads
+/// throughout, whatever happens to another group on the same topic (ruling 9).
 #[derive(Debug, Default)]
 pub(in super::super) struct Vacancies {
-    /// Time of the last begin, end or change of mind in each group.
+    /// Time at which a process of each group last started, ended, campaigned, stopped leading or
+    /// campaigning, or left the group.
     disturbed: BTreeMap<usize, u64>,
     /// Start of the broker; no process can lead before that time.
     broker: Option<u64>,

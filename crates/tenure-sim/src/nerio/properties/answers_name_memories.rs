@@ -86,7 +86,7 @@ fn granted(check: &Check<'_>, node: usize, ok: &Granted) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether `one` says less than `other`.
+/// Whether `one` is an earlier memory than `other`, or is the same without the mark of founders.
 fn is_before(one: Option<Entry>, other: Option<Entry>) -> bool {
     let rank = |entry: Option<Entry>| entry.map(|entry| (entry.instance, entry.founder));
     rank(one) < rank(other)

@@ -3,7 +3,7 @@ use tenure_core::nerio::{Message, ToCandidate};
 
 use super::{Check, Fact, Own, Property, QuorumLeases};
 
-/// No world uses up so many fences, though each proposal may be 2⁴² above the last.
+/// No fence of a world reaches this bound, though each proposal may be 2⁴² above the last.
 const ENOUGH: u64 = 1 << 60;
 
 /// Facts are durable before they are visible: the grant behind an ok, the fence in the ok, the boot

@@ -248,7 +248,8 @@ impl GrantsLast {
         let mut asked = asked.filter(|asked| asked.delta <= config.delta_max);
         let wrong = || format!("until {finish}, which is not what was asked for");
         if moves {
-            // The grantor may have forgotten the earlier grant, or may know one that lasts longer.
+            // The grantor may have forgotten the earlier grant, or may know a grant that lasts
+            // longer.
             let earlier = kept.map_or(&[][..], |kept| &kept.ends);
             let known = kept.is_none_or(|kept| !kept.ends.is_empty()) && !seen.restored;
             let mut possible = Vec::new();

@@ -20,7 +20,7 @@ struct Ears {
     heard: BTreeMap<NodeName, (Instance, Time)>,
     /// Start of the last round of questions about each member.
     asked: BTreeMap<NodeName, Time>,
-    /// Start of the last round about each member that found an objection.
+    /// Start of the last round about each member in which the node found an objection.
     objected: BTreeMap<NodeName, Time>,
     /// The member that the node replaces by itself, and the first objection to this replacement.
     replaces: Option<(NodeName, Option<String>)>,

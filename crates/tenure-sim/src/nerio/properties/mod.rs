@@ -47,7 +47,7 @@ use crate::scenario::{Claim, Leadership, Property, Sentences, seconds};
 type Check<'a> = crate::scenario::Check<'a, QuorumLeases>;
 type Fact<'a> = crate::scenario::Fact<'a, QuorumLeases>;
 
-/// Sentences of properties that are common and of Nerio alone.
+/// Each sentence is that of a common property and of a property of Nerio alone.
 const EDICT_VALIDITY: Sentence = ("Edict Validity", "section 1");
 const OBSERVERS: Sentence = ("Observers see what is", "section 10.4; settings, wire, readings");
 

@@ -271,7 +271,7 @@ fn old_mark_is_noticed() {
     breaks::<AnswersNameMemories>(&mut run, &facts, "names memories of epoch 0");
 }
 
-/// The complaint when the first member hears the second one between these two facts.
+/// The complaint when the first member hears the second member between these two facts.
 fn hears_between(before: Own<'_>, after: Own<'_>, run: &mut Run<QuorumLeases>) -> Option<String> {
     let next = successor(run, run.plan.members());
     let (asker, start, entered, service) = (Inc(0), Time::ZERO, true, Service::Serving);
@@ -295,7 +295,7 @@ fn hears_between(before: Own<'_>, after: Own<'_>, run: &mut Run<QuorumLeases>) -
     says::<HeardMembersStay>(run, &[(1, enters(0, &next)), before, (3, told), after])
 }
 
-/// A world whose members replace lost ones by themselves.
+/// A world whose members replace lost members by themselves.
 fn healing() -> Run<QuorumLeases> {
     let mut plans = (1..10_000).map(|seed| Worlds::default().plan(seed));
     Run::new(plans.find(|plan| plan.config().replace.is_some()).unwrap())
@@ -312,7 +312,7 @@ fn agreement_despite_answer_is_noticed() {
     assert_eq!(hears_between(Own::Serves { grantor: 0 }, agrees(late), &mut run), None);
 }
 
-/// The answer arrives in the life that agrees, and answers a question of the life before it.
+/// The answer arrives in the life that agrees, and answers a question of the earlier life.
 #[test]
 fn answer_to_former_life_counts_not() {
     let mut run = healing();

@@ -391,7 +391,8 @@ impl Scenario for QuorumLeases {
         Some(patience.as_nanos() as u64)
     }
 
-    /// An entry prints in less than a kilobyte, a grant with its surroundings in less than eight.
+    /// An entry prints in less than a kilobyte, a grant with its surroundings in less than eight
+    /// kilobytes.
     fn memory(plan: &Plan) -> Memory {
         let limits = &plan.config().limits;
         let few = limits.parked < plan.nodes.len();

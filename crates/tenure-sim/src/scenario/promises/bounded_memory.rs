@@ -11,7 +11,8 @@ pub struct Memory {
     pub bytes: usize,
 }
 
-/// Memory is bounded by the configuration and by the number of participants, at any age.
+/// Memory is bounded by the configuration and by the number of participants, however long a core
+/// runs.
 #[derive(Debug, Default)]
 pub struct BoundedMemory {
     /// Inputs until the next check.

@@ -49,7 +49,7 @@ impl Property<RegionalVoters> for ClaimsStandOnPromises {
     }
 }
 
-/// V5: a voter that has joined a higher ballot leads by no lower one.
+/// V5: a voter that has joined a higher ballot leads by no lower ballot.
 #[derive(Debug, Default)]
 pub(in super::super) struct WinnersStayed {
     /// Highest counter for which each run has cast a number.

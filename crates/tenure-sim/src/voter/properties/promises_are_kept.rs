@@ -53,8 +53,8 @@ impl Property<RegionalVoters> for PromisesAreKept {
     }
 }
 
-/// V8: a released leadership has ended before, and never returns. An abandoned earlier attempt of
-/// the leader's ballot is another leadership.
+/// V8: a released leadership has ended before its release, and never returns. An abandoned earlier
+/// attempt of the leader's ballot is another leadership.
 #[derive(Debug, Default)]
 pub(in super::super) struct ReleasedAfterTheEnd {
     /// The leadership for which each leading node requests acknowledgements.

@@ -73,8 +73,8 @@ pub(crate) fn alone(long: bool) -> Setting {
     Setting { alike: unlike(long), ..adverse("alone", 3, budget) }
 }
 
-/// A candidate or leader stops: its lease ends on its slow clock, the grants end on the fast ones,
-/// and another takes over. The process may go on at any later moment.
+/// A candidate or leader stops: its lease ends on its slow clock, the grants end on the fast
+/// clocks, and another candidate takes over. The process may go on at any later moment.
 pub(crate) fn drift(long: bool) -> Setting {
     let budget = Budget { pauses: 1, ..CONTENDED };
     let must_show = &["elected", "another after a pause"];
@@ -97,7 +97,7 @@ pub(crate) fn reboot(long: bool) -> Setting {
     Setting { alike: unlike(true), must_show, ..striking(struck, "reboot", 3, budget) }
 }
 
-/// The state directory of a grantor is lost: it waits, and reads the fences of the others.
+/// The state directory of a grantor is lost: the grantor waits, and reads the fences of the others.
 pub(crate) fn loss(long: bool) -> Setting {
     let budget = Budget { losses: 1, ..CONTENDED };
     let during: &[_] = &["elected", "a leader during a quarantine"];

@@ -82,7 +82,7 @@ impl Judge {
             own.until = own.until.max(claim.until);
             return Ok(());
         }
-        // Fences are also unique: a lapsed claim that returns under its fence is not above it.
+        // Fences are also unique: a lapsed claim that returns has the same fence, not a higher one.
         if fence.is_some() && fence <= self.highest {
             return Err(format!(
                 "fences strictly grow: {life} leads{} after one{}",

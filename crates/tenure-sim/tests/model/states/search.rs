@@ -7,7 +7,7 @@ use super::world::World;
 
 #[derive(Default)]
 pub(crate) struct Exploration {
-    /// Number of states reached, counted once for each action that led to one.
+    /// Number of states reached, counted once for each action that led to a state.
     pub(crate) reached: u64,
     pub(crate) states: usize,
     /// Largest distance of a state from the first, in actions.

@@ -29,7 +29,7 @@ pub(crate) struct Symmetry {
 }
 
 impl Symmetry {
-    /// Permutations of the nodes that move only those in `alike`.
+    /// Permutations of the nodes that move only nodes in `alike`.
     pub(crate) fn new(alike: &Range<usize>) -> Self {
         let mut permutations = vec![Vec::from_iter(0..NAMES.len())];
         for place in alike.clone() {

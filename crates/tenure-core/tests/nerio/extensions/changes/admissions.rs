@@ -113,8 +113,8 @@ fn lost_member_is_replaced_alone() {
     assert!(!has_entered(&s, "a", 3), "nothing else is awaited");
 }
 
-/// Without the setting an operator replaces the member, and the waiting node says so, as its
-/// candidate does, which hears of each member no more than its epoch.
+/// Without the setting an operator must replace the member. The waiting node reports that, and so
+/// does its candidate, which learns only the epoch of each member.
 #[test]
 fn manual_member_waits() {
     let mut s = grown();
@@ -257,7 +257,7 @@ fn silent_members_agree_to_nothing() {
     assert!(has_entered(&s, "c", 2), "{:?}", s.events("c"));
 }
 
-/// Members that do not hear c, which serves with b.
+/// Members that do not hear c. Members c and b hear each other.
 const APART: [&str; 3] = ["a", "d", "e"];
 
 /// A cluster of five members.
@@ -295,7 +295,7 @@ fn single_objection_is_enough() {
     assert!(is_told(&s, "a", |why| matches!(why, Hindrance::Heard { .. })), "b says so");
 }
 
-/// 4.4: b hears of the second c by the others alone, and asks c from then on.
+/// 4.4: b hears of the second c only from the others, and asks c from then on.
 #[test]
 fn member_agrees_after_its_span() {
     let mut s = five();
@@ -305,7 +305,7 @@ fn member_agrees_after_its_span() {
     assert!(is_told(&s, "a", |why| matches!(why, Hindrance::Heard { .. })), "b hears c");
 }
 
-/// 4.4.1: b says that it hears c, and is not reached any more.
+/// 4.4.1: b says that it hears c, and then no message reaches b any more.
 #[test]
 fn objections_last_for_spans() {
     let mut s = five();
@@ -381,7 +381,7 @@ fn second_blank_is_counted() {
     assert!(!has_entered(&s, "a", 2) && emitted_by(&s, by, failed), "{:?}", s.events(by));
 }
 
-/// 4.4.2: the objection of b comes after a round, which ended without it.
+/// 4.4.2: the objection of b comes after a round, which ended without this objection.
 #[test]
 fn late_objection_stops_change() {
     let mut s = five();
@@ -468,7 +468,7 @@ fn two_blanks_wait_for_operators() {
         _ => false,
     };
     assert!(is_told(&s, "a", both));
-    // The second one has ended.
+    // The second node has ended.
     s.run(ms(5_000));
     assert!(has_entered(&s, "c", 2), "{:?}", s.events("a"));
 }
@@ -536,7 +536,7 @@ fn hosts_of_seats_are_asked() {
     assert!(is_told(&s, "a", |why| matches!(why, Hindrance::Heard { .. })));
 }
 
-/// Without keys an address shows which member a node is.
+/// Without keys, an address shows which member a node is.
 #[test]
 fn unproved_blank_is_refused() {
     let mut s = healing();
@@ -545,12 +545,12 @@ fn unproved_blank_is_refused() {
     let admit = Admit { start: at(1), name: name("c"), instance: Instance(5), host };
     let refused = hindrance(&s.tell_as(&from, "a", admit.clone().into()));
     assert_eq!(refused, Some(Hindrance::Elsewhere { address: address("z") }));
-    // Members ask for others only under their own proof.
+    // Members ask on behalf of others only under their own proof.
     let stranger = Sender { who: s.who("q"), ..from };
     assert!(sent(&s.tell_as(&stranger, "a", admit.into())).next().is_none());
 }
 
-/// The name is that of no member, and the question changes nothing.
+/// No member has this name, and the question changes nothing.
 #[test]
 fn other_names_are_added_by_operators() {
     let mut s = healing();

@@ -43,7 +43,7 @@ fn ok_of_other_memory_is_ignored() {
     }
 }
 
-/// 2.5.1: p has an ok of a in epoch 0. With an ok of d in epoch 1, which is of a, d and e, p would
+/// 2.5.1: p has an ok of a in epoch 0. Epoch 1 has the members a, d and e: with an ok of d, p would
 /// have a quorum there.
 #[test]
 fn ok_of_previous_epoch_is_ignored() {

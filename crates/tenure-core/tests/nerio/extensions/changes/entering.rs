@@ -31,7 +31,7 @@ fn told() -> (Story, Document) {
     (s, next)
 }
 
-/// 2.3.1: p leads by a and b of epoch 0; d is told of a decision, and q asks it.
+/// 2.3.1: p leads by a and b of epoch 0; d is told of a decision, and q asks d.
 #[test]
 fn decision_alone_enters_nothing() {
     let (mut s, next) = told();
@@ -42,7 +42,8 @@ fn decision_alone_enters_nothing() {
     assert!(!has_entered(&s, "d", 1));
 }
 
-/// 2.3.1: one acceptance is not enough, nor are two if one has a ballot below the decided one.
+/// 2.3.1: a single acceptance is not enough. Two acceptances are not enough either, if one has a
+/// ballot below the decided ballot.
 #[test]
 fn quorum_of_answers_is_needed() {
     let (mut s, next) = told();
@@ -89,8 +90,8 @@ fn answer_of_other_epoch_is_ignored() {
     assert!(!has_entered(&s, "d", 1));
 }
 
-/// The copy of epoch 0 that a sends has a forged host, which the digest does not cover. Without the
-/// copy of b, d would not know whose answers are a quorum of epoch 0.
+/// The copy of the document of epoch 0 that a sends has a forged host, which the digest does not
+/// cover. Without the copy of b, d would not know whose answers are a quorum of epoch 0.
 #[test]
 fn forged_copy_condemns_no_epoch() {
     let mut s = Story::new();
@@ -181,8 +182,8 @@ fn failed_entry_is_written_again() {
     assert!(has_entered(&s, "d", 1));
 }
 
-/// 2.3.4: p leads by a and c, and b has just restarted. d enters by the answers of a and b. With
-/// the answer of c, d grants to p.
+/// 2.3.4: p leads by a and c, and b has just restarted. d enters by the answers of a and b. After
+/// the answer of c, too, d grants to p.
 #[test]
 fn later_answers_refine() {
     let (mut s, next) = told();
@@ -281,8 +282,8 @@ fn lost_member_is_replaced() {
     assert!(s.leads("p"));
 }
 
-/// 2.2.4: d has waited for long. A page comes, the next one is lost, and a repeated page brings no
-/// second question.
+/// 2.2.4: d has waited for a long time. A page comes, the next page is lost, and a repeated page
+/// causes no second question.
 #[test]
 fn lost_page_is_asked_for_soon() {
     let (mut s, next) = told();
@@ -304,7 +305,8 @@ fn lost_page_is_asked_for_soon() {
 }
 
 /// 2.9.2: a has written down the memories of b and c in epoch 0. Both are replaced, and then a
-/// starts again on its directory. Its marks would deny both, and p would have a and d only.
+/// starts again on its directory. If a kept its marks, it would deny both, and p would have only a
+/// and d.
 #[test]
 fn marks_end_with_their_epoch() {
     let mut s = Story::new();

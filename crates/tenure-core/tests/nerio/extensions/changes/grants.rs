@@ -46,7 +46,7 @@ fn inherited_holder_keeps_others_out() {
         let effects = ask_in(&mut s, epoch, "q", grantor, request(at(1)));
         assert_eq!(holder(refusal(&effects)).as_deref(), Some("p"), "{grantor}");
     }
-    // (1 + ρ)δ after the last renewal.
+    // This is (1 + ρ)δ after the last renewal.
     s.pass(ms(1_100));
     let effects = ask_in(&mut s, epoch, "q", "d", request(at(2)));
     assert!(granted(&effects).is_some());
@@ -141,8 +141,8 @@ fn quarantine_covers_inherited_leases() {
     assert_eq!(holder(refusal(&effects)).as_deref(), Some("q"), "its new table is one of epoch 1");
 }
 
-/// 2.4.9: the end of a quarantine begins a table. The disk is full at that instant, and the driver
-/// drops every effect behind the record.
+/// 2.4.9: at the end of a quarantine the grantor begins a new table of grants. Its disk is full at
+/// that instant, and the driver drops every effect after the record of the table.
 #[test]
 fn failed_table_drops_no_vote() {
     let mut s = grown();
@@ -198,7 +198,7 @@ fn inherited_election_is_not_free() {
     assert!(state.free_for > ms(0) && state.free_for < ms(1_500), "{:?}", state.free_for);
 }
 
-/// 2.4.7: when all inherited leases have ended, nothing of them is kept.
+/// 2.4.7: when all inherited leases have ended, d keeps none of them.
 #[test]
 fn settled_grantor_forgets_the_epoch_before() {
     let (mut s, _) = orphaned();

@@ -6,7 +6,7 @@ use super::admissions::{healing, run_without, second_answers};
 use super::*;
 
 /// The node c serves, and a second node c with an empty directory waits at z. No operator can put
-/// the second in the place of the first.
+/// the second node in the place of the first.
 #[test]
 fn running_member_is_not_replaced() {
     let mut s = healing();

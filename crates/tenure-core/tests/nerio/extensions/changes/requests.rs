@@ -59,7 +59,8 @@ fn number_of_members_has_bounds() {
     assert_eq!(refused_as(&ask(&mut s, "a", 1, add("z"))), ChangeError::Full { max: 31 });
 }
 
-/// Only a majority follows from the names of the members.
+/// Only a majority system follows from the names of the members: a change must name any other
+/// system.
 #[test]
 fn quorums_are_given_where_needed() {
     let mut config = config(&GRANTORS);
@@ -83,7 +84,7 @@ fn quorums_are_given_where_needed() {
     assert!(matches!(done, ChangeState::Done { .. }), "{done}");
 }
 
-/// 2.7.2: the change is refused if no blank has that name, or two have it.
+/// 2.7.2: the change is refused if no blank has that name, or two blanks have it.
 #[test]
 fn new_member_must_be_there() {
     let mut s = Story::new();
@@ -103,7 +104,8 @@ fn new_member_must_be_there() {
     assert_eq!(addresses, expected);
 }
 
-/// The blank c answers at its own address, and at that of z too: one process with IPv4 and IPv6.
+/// The blank c answers at its own address, and at the address of z, too: one process with IPv4 and
+/// IPv6.
 #[test]
 fn two_addresses_are_one_blank() {
     let mut s = Story::new();
@@ -137,7 +139,7 @@ fn answer_at_z(s: &mut Story, who: &str) {
     s.tell_as(&from, "a", answer.into());
 }
 
-/// Others look for a member where its seat says, and a blank is heard wherever it is.
+/// Other nodes look for a member at the host of its seat, but they hear a blank wherever it is.
 #[test]
 fn replacement_elsewhere_names_its_host() {
     let mut s = grown();
@@ -173,7 +175,7 @@ fn replacement_behind_name_needs_no_host() {
     assert!(matches!(done, ChangeState::Done { .. }), "{done}");
 }
 
-/// A node whose directory was lost enters an epoch that names no memories by itself.
+/// A node with a lost directory enters by itself an epoch that names no memories.
 #[test]
 fn member_that_runs_is_not_replaced() {
     let mut s = Story::new();

@@ -7,7 +7,7 @@ use tenure_core::{ElectionName, Input, Protocol};
 
 use super::*;
 
-/// Time on the way of each letter.
+/// Time that each letter travels.
 const HOP: Duration = ms(5);
 /// Elections whose leases take several pages.
 const ELECTIONS: usize = 40;
@@ -59,8 +59,8 @@ fn leaderships_outlast_change() {
     assert!(["a", "b", "c", "d"].iter().all(|who| has_entered(&s, who, 1)));
 }
 
-/// 2.2.6: a grant of the new epoch stands for the lease of its election in the answer of the wedged
-/// member.
+/// 2.2.6: in its answer, the wedged member names its grant of the new epoch as the lease of that
+/// election.
 #[test]
 fn wedged_answer_names_grants() {
     let (mut s, _) = crowded();

@@ -23,7 +23,7 @@ fn lost() -> (Story, u64) {
     (s, before)
 }
 
-/// The epoch of the members that are left without these, as the directory of d has them.
+/// The epoch of the members that are left without the `lost` ones, after the epoch of d.
 fn left(s: &Story, lost: &[&str]) -> Document {
     let lost: Vec<_> = lost.iter().map(|who| name(who)).collect();
     document(s, "d").survivors(&lost, None).unwrap()
@@ -72,7 +72,7 @@ fn survivors_lead_above_floor() {
     let fence = q_leads(&mut s);
     assert!(fence > FLOOR && FLOOR > before);
     assert_eq!(document(&s, "q"), next, "q followed c");
-    // The next start and the next change are as always.
+    // The next start and the next change need no operator's recovery.
     start(&mut s, "c");
     s.run(ms(2_000));
     blank(&mut s, "e");
@@ -229,7 +229,7 @@ fn wrong_survivors_are_refused() {
     assert!(matches!(error, Err(SurvivorsError::Document(error)) if is_number(&error)));
 }
 
-/// The system of the present members may name lost members.
+/// The quorum system of the present members may name lost members.
 #[test]
 fn survivors_need_their_own_quorums() {
     let s = grown();

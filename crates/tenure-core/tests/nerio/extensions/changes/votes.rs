@@ -28,7 +28,7 @@ fn promise_waits_for_disk() {
     assert_eq!(promises(&effects)[0].outcome, PromiseOutcome::Refused { above: ballot(3) });
 }
 
-/// 2.1.1: otherwise one message could use up all ballots.
+/// 2.1.1: if a member promised such a ballot, one message could use up all ballots.
 #[test]
 fn far_ballot_is_ignored() {
     let mut s = Story::new();
@@ -241,8 +241,8 @@ fn told_grantor_proposes_by_itself() {
     }
 }
 
-/// 2.1.5: a has accepted a successor, promises with it, and is lost before b has read its document.
-/// No other member has this document.
+/// 2.1.5: a has accepted a successor, names it in a promise, and is lost before b has read the
+/// document. No other member has this document.
 #[test]
 fn lost_document_holds_up_no_change() {
     let names = ["a", "b", "c", "d", "e"];
@@ -276,7 +276,8 @@ fn lost_document_holds_up_no_change() {
     assert!(matches!(done, ChangeState::Done { .. }), "{done}");
 }
 
-/// 2.1.10: a carries out the change of one operator, and b that of another.
+/// 2.1.10: a carries out the change of one operator, and b carries out the change of another
+/// operator.
 #[test]
 fn overtaken_change_is_superseded() {
     let mut s = Story::new();

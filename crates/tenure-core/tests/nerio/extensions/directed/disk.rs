@@ -32,7 +32,7 @@ fn full_disk_renews_known_records() {
         let refused = refusal(&s.ask("q", "a", of(election, request(at(20)))));
         assert_eq!(refused, Some(Refusal::Disk), "{election}");
     }
-    // A record that could not be replaced shows nothing about others.
+    // A record that could not be replaced shows nothing about other records.
     s.failing = Some("a");
     s.slip(ms(900));
     s.ask("p", "a", renewal(at(30), 1));
@@ -56,7 +56,7 @@ fn repeated_record_is_alone() {
     assert_eq!(written(&s.step("a", Input::Timeout)), ["bad"]);
 }
 
-/// A grantor never reports an unwritten grant, also when more records are missing than the grantor
+/// A grantor never reports an unwritten grant, even when more records are missing than the grantor
 /// has elections: records of forgotten elections give way.
 #[test]
 fn unwritten_grants_are_never_reported() {
@@ -102,7 +102,8 @@ fn failed_record_keeps_the_reserve() {
     assert!(granted(&said).is_some_and(|ok| ok.accepted), "{said:?}");
 }
 
-/// The identity is gone, and no record is written before it is there again.
+/// The identity file is gone, and only a flush brings it back: a failed record must not delay this
+/// flush.
 #[test]
 fn failed_record_delays_no_flush() {
     let mut s = Story::new();

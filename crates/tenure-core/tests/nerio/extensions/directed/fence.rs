@@ -120,7 +120,7 @@ fn recovering_grantor_answers_no_reads() {
 }
 
 /// Rule 4: the read begins after the quarantine has *ended*: its answers must cover every ok of the
-/// incarnation before that is still completed.
+/// earlier incarnation that can still complete.
 #[test]
 fn read_begins_after_quarantine() {
     let mut s = Story::new();
@@ -149,7 +149,8 @@ fn refusals_never_raise_the_fence() {
     assert_eq!(s.state("a").seen, Fence::new(7));
 }
 
-/// Rule 1: a candidate proposes the best it knows + 1, so that one round trip is normal.
+/// Rule 1: a candidate proposes the highest fence that it knows, plus 1, so that one round trip is
+/// normal.
 #[test]
 fn single_round_trip_is_normal() {
     let mut s = Story::new();
@@ -200,7 +201,8 @@ fn distant_fences_converge() {
     let mut s = Story::new();
     for (grantor, steps) in [("a", 2), ("b", 4)] {
         for step in 1..=steps {
-            // The first proposal moves the reserve, the second one is accepted.
+            // The first proposal only moves the reserve, and the grantor accepts the second
+            // proposal.
             let far = proposal(at(10 * step), step << 42);
             s.ask("q", grantor, far.clone());
             let again = Request { start: at(10 * step + 1), ..far };

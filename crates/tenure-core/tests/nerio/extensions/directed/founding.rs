@@ -97,7 +97,8 @@ fn all_members_found_a_cluster() {
     assert_eq!(s.leader(), Some("p"));
 }
 
-/// Members a and b have founded the cluster with c, which has received nothing since it waits.
+/// Members a and b have founded the cluster with c, which has received no message since its wait
+/// began.
 fn founded_but_for_c() -> Story {
     let mut s = new_cluster();
     s.run(ms(2_190));
@@ -187,7 +188,8 @@ fn answer_waits_for_the_askers_memory() {
     assert_eq!(answered(&second), ["c"], "{:?}", lines(&second));
 }
 
-/// An absent member may be the one that remembers. Once all are present, they found the cluster.
+/// An absent member may be the only member that remembers. Once all are present, they found the
+/// cluster.
 #[test]
 fn all_members_are_needed() {
     let mut s = begun(&["a", "b"]);
@@ -205,7 +207,8 @@ fn all_members_are_needed() {
     assert!(GRANTORS.iter().all(|member| serves(&s, member)));
 }
 
-/// Four of five are empty: a quorum, and enough to write down a memory, but the fifth may remember.
+/// Four of five directories are empty: a quorum, and enough to write down a memory, but the fifth
+/// may remember.
 #[test]
 fn a_quorum_founds_nothing() {
     let mut s = Story::empty(config(&["a", "b", "c", "p", "q"]));
@@ -316,7 +319,7 @@ fn all_lost_under_a_leader(lease: Duration) -> Story {
 }
 
 /// All directories are lost while a candidate leads with a longer lease than the members give now.
-/// The leader reaches one of them, which tells the others.
+/// The leader reaches one member, which tells the others.
 #[test]
 fn founding_waits_for_heard_leader() {
     let mut s = all_lost_under_a_leader(ms(5_000));
@@ -332,7 +335,7 @@ fn founding_waits_for_heard_leader() {
     assert!(s.leads("q"));
 }
 
-/// All names of an old list have empty directories, and the members have other names by now. A
+/// All nodes of an old list have empty directories, and the members have other names by now. A
 /// candidate of the present members reaches c.
 #[test]
 fn founding_waits_for_leader_of_later_epoch() {

@@ -151,7 +151,7 @@ fn restart_needs_no_answer() {
     assert_eq!(s.leader(), Some("p"));
 }
 
-/// Waits until a member has accepted a document, which no other message then leaves.
+/// Waits until a member has accepted a document, and then drops all messages under way.
 fn accepted_by_one(s: &mut Story) -> &'static str {
     for _ in 0..10_000 {
         s.pass(ms(1));
@@ -232,7 +232,8 @@ fn memory_without_disk_needs_no_document() {
     assert_eq!(entered(&s, "a").unwrap().origin, Origin::Upgraded);
 }
 
-/// A cluster that ran before there were documents has none, and reads for a lost directory.
+/// A cluster that ran before there were documents founds none, and a member with a lost directory
+/// reads from the others.
 #[test]
 fn earlier_cluster_stays_as_it_is() {
     let mut s = Story::new();
@@ -374,7 +375,7 @@ fn all_write_all_memories_down() {
     assert!(GRANTORS.iter().all(|member| serves(&s, member)));
 }
 
-/// A proposer refuses an earlier ballot before its own question has come back to it.
+/// A proposer refuses an earlier ballot before it has received its own question.
 #[test]
 fn own_ballot_is_promised_first() {
     let mut s = begun(&GRANTORS);
@@ -422,7 +423,8 @@ fn only_named_memories_accept() {
     assert!(accepts(&mut s, &good));
 }
 
-/// Members that read for a lost directory do not let a member serve that has accepted a founding.
+/// Member a asks as if its directory were lost, but has accepted a founding: the answers of the
+/// others do not let a serve.
 #[test]
 fn accepted_founding_bars_others() {
     let mut s = begun(&GRANTORS);

@@ -12,7 +12,7 @@ use tenure_core::nerio::{
 use super::founding_document::*;
 use crate::story::*;
 
-/// Memories that are later than each one of a story, and began before its clocks.
+/// Memories that are later than all memories of a story, and began before its clocks.
 const LATER: Instance = Instance::new(1 << 40, 7);
 
 /// The `others` write down another memory of a member, which is later than the present one.
@@ -24,7 +24,8 @@ fn another_memory(s: &mut Story, of: &str, others: &[&'static str]) {
     s.drop_all();
 }
 
-/// 3.11: blanks confirm a release, which does not confirm the list of the settings.
+/// 3.11: blanks confirm a release, but a node must not take that for a confirmation of its own
+/// list.
 #[test]
 fn early_release_confirms_no_list() {
     let mut s = begun(&GRANTORS);
@@ -68,7 +69,8 @@ fn leader_of_epoch_delays_no_entry() {
     assert!(s.leads("p") && serves(&s, "a"), "{:?}", s.events("a"));
 }
 
-/// 3.9: the clock of c was a year ahead when its directory began, and is right by now.
+/// 3.9: the clock of c was a year ahead when its directory began, and has shown the right time
+/// since then.
 #[test]
 fn directory_begun_ahead_founds_nothing() {
     let mut s = begun(&["a", "b"]);
@@ -103,7 +105,7 @@ fn proposed(s: &mut Story) -> Ballot {
     ballot.unwrap()
 }
 
-/// A member promises the ballot of b. Whether b then asks for accepts.
+/// A member promises the ballot of b. Returns whether b then asks for accepts.
 fn goes_on_after_promise(
     s: &mut Story,
     ballot: Ballot,
@@ -119,8 +121,8 @@ fn goes_on_after_promise(
     sent(&effects).any(|m: &Message| matches!(m, Message::Grantor(ToGrantor::Accept(_))))
 }
 
-/// 3.4: b proposes, and knows a later memory of a. The earlier one answers, with a document that it
-/// has accepted.
+/// 3.4: b proposes, and knows a later memory of a. The earlier memory answers, with a document that
+/// it has accepted.
 #[test]
 fn answers_of_replaced_memory_are_ignored() {
     let mut s = begun(&GRANTORS);
@@ -143,7 +145,7 @@ fn founding_needs_each_promise() {
     assert_eq!(asks, [false, false, true]);
 }
 
-/// A founding names its acceptor by the number of its memory, which stays.
+/// An accepted founding names the memory of a by its number, so that number stays.
 #[test]
 fn accepted_memory_keeps_its_number() {
     let mut s = begun(&GRANTORS);
@@ -179,7 +181,7 @@ fn promised_memory_becomes_later() {
     assert!(GRANTORS.iter().all(|member| serves(&s, member)), "{:?}", s.events("b"));
 }
 
-/// 3.7: a has accepted a document, and others name its memory as a founder's of another founding.
+/// 3.7: a has accepted a document, and others name its memory as a founder of another founding.
 #[test]
 fn accepted_document_outlasts_restart() {
     let mut s = begun(&GRANTORS);

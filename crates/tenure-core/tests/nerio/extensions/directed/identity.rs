@@ -49,7 +49,7 @@ fn shared_name_is_reported() {
 }
 
 /// An incarnation of a shared name asks twice in a row: the other incarnation still counts as
-/// present. After a lease without a word from it the name is no longer shared.
+/// present. After a lease without a message of the other incarnation, the name is no longer shared.
 #[test]
 fn shared_name_is_reported_steadily() {
     let mut s = Story::new();
@@ -126,8 +126,8 @@ fn foreign_ok_is_dropped() {
     assert!(!s.leads("p"));
 }
 
-/// Requests wait by incarnation: a release of the one before does not remove the request of the
-/// next.
+/// Requests wait by incarnation: a release of an earlier incarnation does not remove the request of
+/// the next incarnation.
 #[test]
 fn new_incarnation_waits_beside_the_old() {
     let mut s = Story::new();
@@ -141,8 +141,8 @@ fn new_incarnation_waits_beside_the_old() {
     assert_eq!(granted(&effects).unwrap().start, at(20));
 }
 
-/// A restarted candidate is a new one: its clock may have begun anew, below the Starts released
-/// before.
+/// A restarted candidate is a new candidate: its clock may have begun anew, below the Starts
+/// released before.
 #[test]
 fn release_binds_its_own_incarnation() {
     let mut s = Story::new();

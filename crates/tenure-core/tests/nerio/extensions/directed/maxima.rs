@@ -42,8 +42,8 @@ fn lost_memory_outwaits_own_leases() {
     assert!(granted(&s.ask("q", "a", request(at(11)))).is_some());
 }
 
-/// Two leaders without the rule: c, whose memory was lost, asked b while b gave only short leases.
-/// An ok that c forgot must not be completed by b's first longer one.
+/// Without this rule two candidates would lead: c, whose memory was lost, asked b while b gave only
+/// short leases. An ok that c forgot and the first longer ok of b must not form a quorum.
 #[test]
 fn longer_leases_wait_for_forgotten_oks() {
     let short = |config: &mut Config| {
@@ -89,8 +89,8 @@ fn longer_leases_wait_for_forgotten_oks() {
     assert_eq!(s.leader(), Some("q"), "p completes with what c has forgotten");
 }
 
-/// A grantor reports the time until which it gives no longer lease, the begin of longer leases, and
-/// the length of a holder's leases.
+/// A grantor reports when longer leases begin, its longest lease until then, and the length of a
+/// holder's leases.
 #[test]
 fn waiting_delta_max_is_reported() {
     let mut s = Story::new();
@@ -114,8 +114,8 @@ fn waiting_delta_max_is_reported() {
     assert_eq!((state.holder.unwrap().lease, state.raise), (ms(3_000), None));
 }
 
-/// A grantor answers a larger δ_max at once, gives it after `(1 + ρ)` of it, and waits anew after
-/// each start before that.
+/// A grantor answers a larger δ_max at once, but gives leases of that length only after `(1 + ρ)`
+/// times that length. If the grantor starts again before that, it waits anew.
 #[test]
 fn larger_delta_max_is_given_later() {
     let mut s = Story::new();
@@ -142,7 +142,7 @@ fn larger_delta_max_is_given_later() {
     assert!(granted(&s.ask("p", "a", long(40))).is_some(), "it was written down");
 }
 
-/// A grantor does not give a larger δ_max whose record failed, and writes it again.
+/// A grantor does not give a larger δ_max whose record failed, and writes the record again.
 #[test]
 fn larger_delta_max_waits_for_disk() {
     let mut s = Story::new();
@@ -163,7 +163,7 @@ fn larger_delta_max_waits_for_disk() {
     assert!(granted(&s.ask("p", "a", long(12))).is_some());
 }
 
-/// A first lease is short: a candidate that may not have a full one after it would lead for a
+/// A first lease is short. A candidate that cannot get a full lease after it would lead for a
 /// moment, again and again.
 #[test]
 fn first_lease_needs_a_full_one() {
@@ -174,8 +174,8 @@ fn first_lease_needs_a_full_one() {
     assert_eq!(s.holder("a"), None);
 }
 
-/// A candidate whose lease no quorum gives waits, reports both numbers, and keeps no grantor from
-/// others; when a quorum gives its lease, it leads.
+/// A candidate whose lease no quorum gives waits, reports both lengths, and keeps no grantor from
+/// other candidates; when a quorum gives its lease, it leads.
 #[test]
 fn too_long_lease_blocks_no_rival() {
     let mut s = Story::new();
@@ -229,8 +229,8 @@ fn down_grantor_frees_other_grants() {
     assert_eq!(s.leader(), Some("q"), "{:?}", s.events("p"));
 }
 
-/// A repeated refusal has no effect after a later answer of the same grantor. Grantor b gives
-/// longer leases since, but waits first; the candidate does not give a's grant back for the old
+/// A repeated refusal has no effect after a later answer of the same grantor. Grantor b will give
+/// longer leases, but waits first. The candidate does not give a's grant back because of the old
 /// refusal.
 #[test]
 fn an_old_refusal_gives_nothing_back() {
@@ -271,7 +271,7 @@ fn answers_cost_a_day_at_most() {
     assert!(remaining < ms(2 * 86_400_000), "{remaining:?}");
 }
 
-/// A grantor with another maximum is like one that is down: a quorum that accepts suffices.
+/// A grantor with another maximum is like a grantor that is down: a quorum that accepts suffices.
 #[test]
 fn quorum_for_the_lease_suffices() {
     let mut s = Story::new();

@@ -28,7 +28,8 @@ fn replaced() -> (Story, Actor) {
     (s, old)
 }
 
-/// Candidate p reaches the old process and b, q the new one and c; members reach each other.
+/// Candidate p reaches the old process and b, candidate q the new process and c; members reach each
+/// other.
 fn live_on(s: &mut Story, old: &mut Actor, steps: usize) -> bool {
     let mut both = false;
     for _ in 0..steps {
@@ -120,8 +121,9 @@ fn old_memory_bounds_nothing() {
     assert_eq!(s.state("b").service, Service::Serving);
 }
 
-/// Two of three start with empty directories, as their disks are not mounted: no member takes these
-/// for theirs. With its real directory a goes on, and b reads from a and c.
+/// Two of three start with empty directories, as their disks are not mounted: no member writes
+/// these directories down as those of a and b. With its real directory a goes on, and b reads from
+/// a and c.
 #[test]
 fn unfit_directory_takes_no_place() {
     let mut s = Story::new();
@@ -141,7 +143,8 @@ fn unfit_directory_takes_no_place() {
     }
 }
 
-/// The later of two memories of a member counts, whichever is heard of last.
+/// Other members go by the later of two memories of a member, even if they hear of the earlier
+/// memory last.
 #[test]
 fn an_earlier_memory_never_comes_back() {
     let mut s = Story::new();
@@ -162,7 +165,7 @@ fn an_earlier_memory_never_comes_back() {
 }
 
 /// Other members remember, but have not written down the asker's memory: the wait for grants of the
-/// memory before does not begin yet.
+/// earlier memory does not begin yet.
 #[test]
 fn answer_names_the_askers_memory() {
     let mut s = Story::new();
@@ -180,8 +183,8 @@ fn answer_names_the_askers_memory() {
     assert!(s.events("a").iter().any(is_strange), "{:?}", s.events("a"));
 }
 
-/// A new memory learns the memories that others know before it serves, so the old memory of a
-/// member counts for nothing with it, too.
+/// A new memory learns the memories that others know before it serves, so it ignores the old memory
+/// of another member, too.
 #[test]
 fn new_memory_takes_over_rosters() {
     let mut s = Story::new();
@@ -202,8 +205,8 @@ fn new_memory_takes_over_rosters() {
     assert!(knows, "{effects:?}");
 }
 
-/// The old directory is mounted again: the other members know a later one, and the grantor reports
-/// that and grants no more.
+/// The old directory is mounted again: the other members know a later memory; the grantor reports
+/// that, and grants no more.
 #[test]
 fn returning_old_directory_is_reported() {
     let mut s = Story::new();
@@ -220,8 +223,8 @@ fn returning_old_directory_is_reported() {
     assert_eq!(s.leader(), Some("p"));
 }
 
-/// Other members take a new memory for an earlier one than they know. The memory then takes a later
-/// number, because no member relies on it yet.
+/// Other members take a new memory for earlier than the memory that they know. The memory then
+/// takes a later number, because no member relies on it yet.
 #[test]
 fn slow_clock_excludes_no_member() {
     let mut s = Story::new();
@@ -242,7 +245,8 @@ fn slow_clock_excludes_no_member() {
 }
 
 /// Another process begins in a's place with an empty directory while a waits, and the other members
-/// write its memory down. The process may grant until they write down the memory that a becomes.
+/// write the memory of that process down. The process may grant until they write down the memory
+/// that a becomes.
 #[test]
 fn later_memory_waits_anew() {
     let mut s = Story::new();
@@ -287,7 +291,7 @@ fn outlast(s: &mut Story) {
 }
 
 /// The directories of a and p are lost. The new p, b and c write down a's new memory, and q does so
-/// after the wait: until then the old a and p can have granted with q, which remembers.
+/// after the wait: until then the old a and p may have formed a quorum with q, which remembers.
 #[test]
 fn wait_begins_with_members_that_remember() {
     let mut s = five();
@@ -328,7 +332,7 @@ fn later_memory_is_reported_again() {
     assert_eq!(s.take("a", "q").len(), 1);
 }
 
-/// Time passes, and all five members hear of each other, but for a and b.
+/// Time passes, and all five members exchange messages, except a and b with each other.
 fn apart(s: &mut Story, steps: usize) {
     let pairs = FIVE.into_iter().flat_map(|from| FIVE.map(|to| (from, to)));
     let joined = pairs.filter(|pair| pair.0 != pair.1 && ![("a", "b"), ("b", "a")].contains(pair));
@@ -343,7 +347,8 @@ fn apart(s: &mut Story, steps: usize) {
 }
 
 /// All members were started with `--new`, and b loses its directory twice: the second time while
-/// the link between a and b is cut. The others tell a, and with c the two elect a leader.
+/// the link between a and b is cut. The others tell a of the latest memory, and a, b and c elect a
+/// leader.
 #[test]
 fn new_members_hear_of_later_memories() {
     let mut s = five();

@@ -5,8 +5,8 @@ use tenure_core::nerio::{Command, Event, Ignored, OwnEvent, Request};
 
 use crate::story::*;
 
-/// Rule 1: then `F := C`, and the grantor handles `next` if it waits and is fresh, else the best by
-/// the common order, at once.
+/// Rule 1: after a release `F := C`, and the grantor handles `next` if it waits and is fresh, else
+/// the best by the common order, at once.
 #[test]
 fn a_release_hands_over_to_next() {
     for next in ["q", "r"] {
@@ -69,7 +69,7 @@ fn leader_goes_before_other_candidates() {
     assert_eq!(s.holder("a").as_deref(), Some("p"));
 }
 
-/// Rule 3: a short first lease, renewed at once on completion.
+/// Rule 3: a first lease is short, and is renewed at once on completion.
 #[test]
 fn first_lease_is_short() {
     let mut s = Story::new();
@@ -105,7 +105,7 @@ fn possible_winner_does_not_yield() {
     assert_eq!(releases(&effects), [], "b and c would be a quorum");
 }
 
-/// Rule 2: a change of holder clears `next`, which the holder before had named.
+/// Rule 2: a change of holder clears `next`, which the earlier holder had named.
 #[test]
 fn next_ends_with_its_holder() {
     let mut s = Story::new();
@@ -167,8 +167,8 @@ fn all_yield_to_the_highest() {
     assert!(yields.iter().all(|(.., next)| *next == Some(name(highest))), "{yields:?}");
 }
 
-/// Rule 4: a refusal from before the last grant is no reason to give that grant away: views
-/// differ, and its holder may have gone as well.
+/// Rule 4: a refusal from before the last grant is no reason to give that grant away: the holder
+/// that the refusal names may have gone since.
 #[test]
 fn older_refusal_causes_no_yield() {
     let mut s = Story::new();
@@ -221,8 +221,8 @@ fn dead_leader_gains_no_yield() {
     assert_eq!(s.holder("a"), None, "b says that p has renewed");
 }
 
-/// Two candidates block each other: q holds a and waits at b and c, which p holds, who ranks above
-/// q. Candidate p leads; q has yielded a, which p has got as well. Returns the ok of a to q.
+/// Two candidates block each other: q holds a and waits at b and c, p holds b and c, and p ranks
+/// above q. Then q yields a, p gets a as well, and p leads. Returns the ok of a to q.
 fn yielded(s: &mut Story) -> Letter {
     s.command("p", Command::Campaign { value: "".parse().unwrap(), priority: 1 });
     s.campaign("q");

@@ -126,7 +126,7 @@ fn first_view_has_the_fence() {
     s.run(ms(200));
     s.campaign("p");
     for _ in 0..400 {
-        // Deliver hop by hop, so that the observer asks in between.
+        // Letters go hop by hop, so that the observer asks in between.
         let letters = std::mem::take(&mut s.letters);
         letters.iter().for_each(|letter| drop(s.put(letter)));
         s.pass(ms(1));
@@ -213,12 +213,12 @@ fn failing_grantor_is_not_free() {
 }
 
 /// A grantor reports a flush that does not end after a second, like a disk that fails, and reports
-/// its end, too. Meanwhile it grants as far as the reserve has room.
+/// the end of the flush, too. Meanwhile it grants as far as the reserve has room.
 #[test]
 fn hanging_flush_is_reported() {
     let mut s = Story::new();
     s.slow_disks = true;
-    // Half of the reserve is used up, so the next is asked for.
+    // Half of the reserve is used up, so the grantor asks for the next reserve.
     let fence = Fence::new(600);
     s.ask("p", "a", Request { fence, ..request(at(10)) });
     s.slip(ms(999));
@@ -272,7 +272,7 @@ fn is_of_disk(event: &Event) -> bool {
 }
 
 /// Each of several unwritten records is tried first in its turn: a record that can never be written
-/// does not keep the others from it.
+/// does not keep the others unwritten.
 #[test]
 fn unwritten_records_take_turns() {
     let mut s = Story::new();

@@ -43,7 +43,7 @@ fn order_names_one_leadership() {
     assert!(s.leads("p"), "who uses it decides");
 }
 
-/// Each member passes the order on, and its sender repeats it.
+/// Each member passes the order on, and the order's sender repeats it.
 #[test]
 fn repeated_order_is_reported_once() {
     let mut s = Story::new();

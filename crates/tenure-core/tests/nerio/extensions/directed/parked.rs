@@ -100,7 +100,7 @@ fn the_checks_run_again_on_unparking() {
 
 /// Rule 3: the grantor ignores a request of the holder with a lower Start, and repeats the stored
 /// ok for an equal Start, without extending F. If an older duplicate lowered gs, a release of the
-/// lease before would end the lease after it.
+/// earlier lease would end the later lease.
 #[test]
 fn the_highest_start_granted_counts() {
     let mut s = Story::new();
@@ -128,7 +128,7 @@ fn late_timer_favours_no_newcomer() {
     assert!(matches!(refusal(&effects), Some(Refusal::Held { .. })), "and r waits");
 }
 
-/// Bounded, evicting the lowest in the common order.
+/// Parked requests are bounded: a grantor evicts the lowest in the common order.
 #[test]
 fn parked_requests_are_bounded() {
     let mut config = config(&GRANTORS);
@@ -147,7 +147,7 @@ fn parked_requests_are_bounded() {
 }
 
 /// Rule 5: a request that lapsed before another grant leaves a mark behind: if the request arrived
-/// again, it would get a grant that nobody uses.
+/// again, it would get a grant that no candidate uses.
 #[test]
 fn lapsed_start_is_not_granted_again() {
     let mut s = Story::new();
@@ -189,8 +189,8 @@ fn foreign_releases_take_little_room() {
     assert_eq!((0..100).filter(|n| is_remembered(*n)).count(), 4, "as many as there is room for");
 }
 
-/// Rule 5: the mark counts also when this very message causes the other grant, because the timer is
-/// late: only a request that can be granted may be parked.
+/// Rule 5: the mark counts even if the arriving message itself causes the other grant, because the
+/// timer is late: only a request that can be granted may be parked.
 #[test]
 fn just_lapsed_start_does_not_wait() {
     let mut s = Story::new();

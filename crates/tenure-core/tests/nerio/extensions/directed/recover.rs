@@ -1,5 +1,5 @@
-//! More directories are lost than the others make up for, and an operator recovers them: the
-//! guarantees then, and their limits where the operator was wrong.
+//! An operator recovers directories, because more are lost than the other members can make up for.
+//! The stories show the guarantees after that, and their limits where the operator was wrong.
 
 use tenure_core::Fence;
 use tenure_core::nerio::{Event, OwnEvent};
@@ -23,7 +23,7 @@ fn stopped() -> (Story, u64) {
     (s, fence)
 }
 
-/// The directory of `who` is lost, an operator has it recovered, and its node starts.
+/// The directory of `who` is lost, an operator recovers that directory, and its node starts.
 fn recover(s: &mut Story, who: &'static str, floor: u64) {
     let mut disk = s.directory(false);
     let begun = s.directory(false).durable().instance;
@@ -50,7 +50,8 @@ fn q_leads_above(s: &mut Story, floor: u64) -> u64 {
     fence
 }
 
-/// Two of three are lost: they wait as long as leases last, and serve with the third.
+/// Two of three directories are lost: the recovered members wait as long as leases last, and serve
+/// with the third member.
 #[test]
 fn recovered_members_serve_above_the_floor() {
     let (mut s, before) = stopped();
@@ -70,7 +71,7 @@ fn recovered_members_serve_above_the_floor() {
     assert_eq!(s.holder("c").as_deref(), Some("q"), "c takes the new memories of a and b");
 }
 
-/// The third never comes back: the two are enough.
+/// The third member never comes back: the two recovered members are enough.
 #[test]
 fn recovered_quorum_suffices() {
     let (mut s, _) = stopped();
@@ -80,8 +81,8 @@ fn recovered_quorum_suffices() {
     q_leads_above(&mut s, FLOOR);
 }
 
-/// The third comes back later as it was: every quorum has a recovered member, so its old fences do
-/// no harm.
+/// The third member comes back later as it was: every quorum has a recovered member, so its old
+/// fences do no harm.
 #[test]
 fn unrecovered_member_joins_later() {
     let (mut s, _) = stopped();
@@ -93,7 +94,7 @@ fn unrecovered_member_joins_later() {
     s.restart("c");
     s.run(ms(3_000));
     assert_eq!(s.leader(), Some("q"));
-    // The third is needed now.
+    // The third member is needed now.
     s.actors.remove("a");
     s.actors.remove("q");
     s.campaign("r");
@@ -151,8 +152,7 @@ fn highest_floor_is_reached() {
     q_leads_above(&mut s, floor);
 }
 
-/// The process of a recovered member ends, and its machine: the member remembers its fences like
-/// others.
+/// The machine of a recovered member restarts: the member remembers its fences like other members.
 #[test]
 fn recovered_member_is_like_others() {
     let (mut s, _) = stopped();
@@ -169,7 +169,8 @@ fn recovered_member_is_like_others() {
 }
 
 /// The operator was wrong: p leads on, by processes of a and b that were only cut off. With the new
-/// a and b another candidate leads beside p: the operator's declaration excludes this.
+/// a and b another candidate leads beside p: the operator had declared that the old processes do
+/// not run.
 #[test]
 fn unstopped_leader_leads_beside_another() {
     let mut s = Story::new();
@@ -183,7 +184,7 @@ fn unstopped_leader_leads_beside_another() {
     raise(&mut s, "c", FLOOR);
     s.campaign("q");
     for _ in 0..400 {
-        // Candidate p reaches the old processes alone, and all others the new ones.
+        // Candidate p reaches only the old processes, and all others reach only the new processes.
         let others: Vec<_> = s.letters.iter().filter(|l| l.by != "p").cloned().collect();
         s.letters.retain(|l| l.by == "p");
         swap(&mut s, &mut old);

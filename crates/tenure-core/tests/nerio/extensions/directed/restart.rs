@@ -4,8 +4,8 @@ use tenure_core::nerio::{Event, Ignored, OwnEvent, Refusal, Request, Service};
 
 use crate::story::*;
 
-/// Rule 1: `(1 + ρ)·δ_max` on its own clock from a sample taken at its start; the grantor grants
-/// nothing meanwhile.
+/// Rule 1: a quarantine lasts `(1 + ρ)·δ_max` on the grantor's own clock, from a sample at its
+/// start; the grantor grants nothing meanwhile.
 #[test]
 fn quarantine_outlasts_delta_max() {
     let mut s = Story::new();
@@ -32,7 +32,7 @@ fn delta_max_is_the_largest_ever_configured() {
     assert!(matches!(refusal(&s.ask("p", "a", request(at(10)))), Some(Refusal::Quarantine { .. })));
 }
 
-/// Rule 1: the quarantine holds for the current leader, too (two leaders otherwise).
+/// Rule 1: the quarantine holds for the current leader, too (otherwise two leaders are possible).
 #[test]
 fn quarantine_holds_for_the_leader() {
     let mut s = Story::new();

@@ -48,7 +48,7 @@ fn unneeded_grantor_is_no_obstacle() {
     assert_eq!(told(&s, "p").last(), Some(&behind), "{:?}", told(&s, "p"));
 }
 
-/// A grantor that refused and has granted since is no obstacle any more.
+/// A grantor that refused and has granted afterwards is no obstacle any more.
 #[test]
 fn granting_grantor_is_no_obstacle() {
     let mut s = Story::new();
@@ -92,8 +92,8 @@ fn unconfirmed_release_is_the_obstacle() {
     assert!(matches!(told(&s, "p").last(), Some(Waiting::NoQuorum { .. })), "{:?}", told(&s, "p"));
 }
 
-/// A leader that resigned under a promise leads no more: observers, waiting candidates and its own
-/// next campaign learn that, with the end of the promise, although its grants last.
+/// A leader that resigned under a promise leads no more. Observers, waiting candidates and its own
+/// next campaign learn that, and the end of the promise, although the leader's grants last.
 #[test]
 fn leaving_leader_is_not_reported_leading() {
     let mut config = config(&GRANTORS);

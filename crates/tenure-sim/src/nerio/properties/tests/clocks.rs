@@ -36,7 +36,7 @@ fn set_back(run: &mut Run<QuorumLeases>, at: u64, by: u64) {
     run.plan.conditions.incidents.push((at, Incident::Step { node: 0, ahead }));
 }
 
-/// The complaint about a grant of the first member to the second one, decided with these clocks.
+/// The complaint about a grant of the first member to the second member, decided with these clocks.
 /// The grant lasts `longer` nanoseconds more than the request asks for.
 fn grant_longer_by(run: &mut Run<QuorumLeases>, decided: Read, longer: u64) -> Option<String> {
     let config = run.plan.config().clone();
