@@ -9,8 +9,8 @@ use siphasher::sip::SipHasher13;
 
 use crate::name::ElectionName;
 
-/// A `T` for each election. Whoever visits all elections does so in the order of a hash of their
-/// names, then of the names, so that the order does not depend on the past.
+/// A `T` for each election. [`each`](Self::each) visits the elections in the order of the hashes of
+/// their names, so that the order does not depend on the past.
 ///
 /// A search reads one entry. In a B-tree of 10,000 elections each search waited for the memory of
 /// five nodes.

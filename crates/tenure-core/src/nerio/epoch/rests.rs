@@ -39,7 +39,7 @@
 //! - 2.4.6: *A grant lasts at least as long as the inherited rest of its holder.* p, with a long
 //!   lease, renews with a short one in the next epoch. The new grant ends first, and q is granted.
 //! - 2.4.10: *A release ends a rest from its Start on.* p leads a second time, and the release of
-//!   its first leadership arrives in the next epoch. That release must not end the rest of the
+//!   its first leadership arrives in the next epoch. This release must not end the rest of the
 //!   second (T13).
 //! - 2.4.10: *A release also ends rests that later pages name.* p resigns, and the page that names
 //!   p arrives after the release. If the release is forgotten, nobody leads until p's rest ends.
