@@ -28,10 +28,10 @@ fn first_election() {
 fn renewal() {
     let mut talk = Talk::led("a b c d", 3);
     talk.run(2);
-    talk.run(680);
+    talk.run(730);
     talk.lose("request", "d", "a");
     talk.lose("request", "d", "b");
-    talk.run(730);
+    talk.run(780);
     talk.standing();
     talk.golden("renewal");
 }
@@ -69,7 +69,7 @@ fn split_vote() {
 
 #[test]
 fn hand_over() {
-    let mut talk = Talk::led("a b c d e", 600);
+    let mut talk = Talk::led("a b c d e", 650);
     talk.campaign("e");
     talk.run(2);
     talk.quietly().run(100);
@@ -172,7 +172,7 @@ fn grantor_crash() {
     talk.restart("a");
     talk.standing();
     talk.run(75);
-    talk.quietly().run(600);
+    talk.quietly().run(650);
     talk.standing();
     talk.golden("grantor_crash");
 }
@@ -181,11 +181,11 @@ fn grantor_crash() {
 fn quarantine() {
     let mut talk = Talk::led("a b c d", 100);
     talk.reboot("a");
-    talk.quietly().run(560);
+    talk.quietly().run(610);
     talk.run(20);
-    talk.quietly().run(4_690);
+    talk.quietly().run(4_640);
     talk.run(10);
-    talk.run(30);
+    talk.run(440);
     talk.standing();
     talk.quietly().start("o");
     talk.observe("o", 100);
@@ -197,11 +197,11 @@ fn quarantine() {
 fn lost_disk() {
     let mut talk = Talk::led("a b c d", 100);
     talk.lose_disk("a");
-    talk.quietly().run(560);
+    talk.quietly().run(610);
     talk.run(20);
-    talk.quietly().run(4_690);
+    talk.quietly().run(4_640);
     talk.run(20);
-    talk.run(400);
+    talk.run(450);
     talk.standing();
     talk.golden("lost_disk");
 }
@@ -214,9 +214,9 @@ fn failed_write() {
     talk.campaign("d");
     talk.run(4);
     talk.disk_works("a");
-    talk.quietly().run(700);
+    talk.quietly().run(750);
     talk.quietly().run(600);
-    talk.run(100);
+    talk.run(150);
     talk.standing();
     talk.golden("failed_write");
 }
@@ -230,7 +230,7 @@ fn late_release() {
     talk.campaign("d");
     talk.quietly().run(5);
     talk.run(60);
-    talk.quietly().run(640);
+    talk.quietly().run(690);
     talk.standing();
     talk.arrive();
     talk.run(1);
@@ -313,9 +313,9 @@ fn name_shared() {
     talk.quietly().run(8);
     talk.campaign("d2");
     talk.run(2);
-    talk.quietly().run(660);
+    talk.quietly().run(710);
     talk.run(6);
-    talk.run(40);
+    talk.run(90);
     talk.resign("d2");
     talk.run(2);
     talk.standing();
