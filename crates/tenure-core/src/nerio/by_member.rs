@@ -1,22 +1,27 @@
 //! A map by members, which are few and numbered.
 
-use alloc::vec::Vec;
 use core::slice;
+
+use smallvec::SmallVec;
+
+/// The usual number of members.
+pub(super) const USUAL: usize = 3;
 
 /// A map from a member's position, in the order of positions.
 ///
 /// A node has such a map for each of its elections, so the map allocates room for its entries
-/// alone. A B-tree would allocate room for eleven entries with the first.
+/// alone. A B-tree would allocate room for eleven entries with the first. `ROOM` entries are in
+/// the map itself: with thousands of elections each allocation is one more wait for memory.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(super) struct ByMember<T>(Vec<(usize, T)>);
+pub(super) struct ByMember<T, const ROOM: usize = 0>(SmallVec<[(usize, T); ROOM]>);
 
-impl<T> Default for ByMember<T> {
+impl<T, const ROOM: usize> Default for ByMember<T, ROOM> {
     fn default() -> Self {
-        Self(Vec::new())
+        Self(SmallVec::new())
     }
 }
 
-impl<T> ByMember<T> {
+impl<T, const ROOM: usize> ByMember<T, ROOM> {
     fn place(&self, member: usize) -> Result<usize, usize> {
         // Usually every member has an entry: then a member's position is the index of its entry.
         if self.0.get(member).is_some_and(|(there, _)| *there == member) {
@@ -100,7 +105,7 @@ mod tests {
     #[test]
     fn map_agrees_with_standard_map() {
         let mut map = alloc::collections::BTreeMap::new();
-        let mut ours = ByMember::default();
+        let mut ours = ByMember::<_, 3>::default();
         for step in 0_u64..2_000 {
             let mixed = step.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
             let member = (mixed % 7) as usize;

@@ -1,8 +1,8 @@
 //! The answers of the members of one epoch to a campaign.
 
-use alloc::vec::Vec;
+use smallvec::SmallVec;
 
-use super::super::by_member::ByMember;
+use super::super::by_member::{ByMember, USUAL};
 use super::super::epoch::Membership;
 use super::super::identity::Who;
 use super::super::quorum::MemberSet;
@@ -18,7 +18,7 @@ use crate::time::Time;
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(in crate::nerio) struct EpochAnswers {
     /// For each member, the Start up to which the candidate drops answers for ever.
-    pub(in crate::nerio) floors: Vec<Time>,
+    pub(in crate::nerio) floors: SmallVec<[Time; USUAL]>,
     pub(in crate::nerio) oks: ByMember<Answer>,
     pub(super) refusals: ByMember<Rival>,
     /// Members whose grants the candidate gave back. Each entry has the rival to which the
@@ -42,7 +42,7 @@ impl EpochAnswers {
     /// No answer yet; answers to Starts up to `floor` are dropped for ever.
     pub(super) fn new(membership: &Membership, floor: Time) -> Self {
         Self {
-            floors: alloc::vec![floor; membership.names().len()],
+            floors: SmallVec::from_elem(floor, membership.names().len()),
             oks: ByMember::default(),
             refusals: ByMember::default(),
             held_off: ByMember::default(),

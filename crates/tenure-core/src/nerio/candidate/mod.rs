@@ -22,8 +22,9 @@ mod waits;
 
 use alloc::boxed::Box;
 use alloc::vec;
-use alloc::vec::Vec;
 use core::time::Duration;
+
+use smallvec::SmallVec;
 
 use self::epoch_answers::EpochAnswers;
 pub(super) use self::oks::{Answer, SentRequest};
@@ -82,7 +83,7 @@ pub(super) struct Campaign {
     /// Completed rounds since the lease was obtained in which no quorum accepted the fence.
     fence_rounds: u32,
     /// Requests since the last completion, the oldest first.
-    pub(super) sent: Vec<SentRequest>,
+    pub(super) sent: SmallVec<[SentRequest; 1]>,
     pub(super) answers: EpochAnswers,
     /// The last report of a reason to wait, or not to renew the lease.
     pub(super) reported: Reported,
@@ -199,7 +200,7 @@ impl Candidate {
             fence: Fence::NONE,
             too_far: None,
             fence_rounds: 0,
-            sent: Vec::new(),
+            sent: SmallVec::new(),
             answers: EpochAnswers::new(&context.membership, self.last_start),
             reported: Reported::default(),
             lease: None,

@@ -3,7 +3,7 @@
 
 use core::time::Duration;
 
-use super::super::by_member::ByMember;
+use super::super::by_member::{ByMember, USUAL};
 use super::super::quorum::MemberSet;
 use super::silence::Silence;
 use crate::time::Time;
@@ -15,7 +15,7 @@ pub(in crate::nerio) struct Reach {
     /// Members whose last answer was that they can grant to no candidate, or not to this candidate.
     unable: MemberSet,
     /// Highest Start that each member has answered.
-    latest: ByMember<Time>,
+    latest: ByMember<Time, USUAL>,
 }
 
 impl Reach {

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 use core::hash::{Hash, Hasher};
 use core::time::Duration;
 
-use super::super::by_member::ByMember;
+use super::super::by_member::{ByMember, USUAL};
 use super::super::epoch::Membership;
 use super::super::event::OwnEvent;
 use super::super::quorum::MemberSet;
@@ -15,7 +15,7 @@ use crate::time::Time;
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(in crate::nerio) struct Silence {
     /// Start of that request.
-    since: ByMember<Time>,
+    since: ByMember<Time, USUAL>,
 }
 
 impl Silence {

@@ -39,8 +39,6 @@ impl Campaign {
         if self.sent.len() == SENT_MAX {
             self.sent.remove(0);
         }
-        // A leader usually has one request under way: room for four would be three quarters empty.
-        self.sent.reserve_exact(1);
         self.sent.push(request);
     }
 
