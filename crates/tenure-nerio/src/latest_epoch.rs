@@ -82,7 +82,7 @@ impl OldList {
             format!("take {by} out of the list, and see why {by} {runs} elsewhere")
         };
         format!(
-            "if that is the cluster, write its members into the list here: {list}; if not, \
+            "if that is the right cluster, write its members into the list here: {list}; if not, \
              {otherwise}"
         )
     }

@@ -48,14 +48,14 @@ impl fmt::Display for Forgot {
             Self::OtherBoot => {
                 "its grants are from another boot of its machine, or from another time namespace"
             }
-            Self::OtherMemory => "its grants are from an earlier memory, which was lost",
+            Self::OtherMemory => "its grants are from an earlier state directory, which was lost",
             Self::OtherEpoch => {
                 "its grants are from before a change of members, and the process ended before it \
                  had entered the epoch of the new members"
             }
             Self::NoTable => {
-                "there is no table of its grants: it had granted nothing yet, or an operator \
-                 removed it"
+                "there is no table of its grants: this node had granted nothing yet, or an \
+                 operator removed the table"
             }
             Self::Damaged => "the table of its grants is damaged",
             Self::Everything => {
@@ -221,7 +221,8 @@ impl fmt::Display for Notice {
             Self::NoQuorumAgrees { differing, members } => write!(
                 f,
                 "{} of {members} members run with another configuration ({}), so no quorum agrees \
-                 with this one: cluster, members, quorums and drift must be the same everywhere",
+                 with this process: cluster, members, quorums and drift must be the same \
+                 everywhere",
                 differing.len(),
                 list(differing)
             ),
@@ -238,8 +239,8 @@ impl fmt::Display for Notice {
             Self::LedBefore { leader, election } => write!(
                 f,
                 "{leader} led {election} before this node began with --new, which forgets all \
-                 grants and fences: if this node ever granted before, two may lead now. Stop this \
-                 node, move its directory away, and start it without --new"
+                 grants and fences: if this node ever granted before, two leaders are possible \
+                 now. Stop this node, move its directory away, and start it without --new"
             ),
             Self::Quarantined { until, forgot } => quarantined(*until, *forgot, f),
             Self::GrantsDamaged { error } => damaged(error, f),
@@ -288,7 +289,7 @@ fn other_line(
     let all: Vec<_> = [lacks, has, other].into_iter().flatten().collect();
     write!(
         f,
-        "{}; correct the settings, or, if those of its first start were wrong, see \
+        "{}; correct the settings. If the settings of the first start were wrong, see \
          \"other-line\" in docs/troubleshooting.md",
         all.join(", ")
     )
@@ -325,15 +326,15 @@ fn places(notice: &Notice, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Notice::Exchanged { member, host, address, of } => write!(
             f,
             "{member} answers at {address}, but `members` here has {of} at that address, and \
-             {member} at {host}. Either `members` exchanges {member} and {of}, here or there, or \
-             one was started under the name of the other. Correct `members`, the same everywhere"
+             {member} at {host}. Either `members` swaps {member} and {of}, here or there, or one \
+             of the two was started under the other's name. Correct `members`, the same everywhere"
         ),
         Notice::ForAnother { peer, address, member, host, own } => write!(
             f,
             "{peer} at {address} sends to this node, {own}, a message for {member}, but `members` \
-             here has {member} at {host}. Either `members` exchanges {member} and {own}, here or \
-             there, or one was started under the name of the other. Correct `members`, the same \
-             everywhere"
+             here has {member} at {host}. Either `members` swaps {member} and {own}, here or \
+             there, or one of the two was started under the other's name. Correct `members`, the \
+             same everywhere"
         ),
         Notice::Moved { member, host, address } => write!(
             f,
@@ -429,7 +430,7 @@ mod tests {
                          differ: ";
             told.strip_prefix(begin).unwrap().to_owned()
         };
-        let fix = "; correct the settings, or, if those of its first start were wrong, see \
+        let fix = "; correct the settings. If the settings of the first start were wrong, see \
                    \"other-line\" in docs/troubleshooting.md";
         let what = |told: String| told.strip_suffix(fix).unwrap().to_owned();
         assert_eq!(what(told("c", "", false)), "`members` lacks c");

@@ -594,8 +594,8 @@ mod tests {
         let why = set("b", known);
         assert_eq!(
             why.to_string(),
-            "these nodes have no memory (lost, or never written): a, b. The other nodes are no \
-             quorum from which they could read the fences, so they never grant again"
+            "these nodes have no stored state (lost, or never written): a, b. The other nodes are \
+             too few for a quorum, so these nodes cannot read the fences, and never grant again"
         );
         assert!(why.is_for_ever(), "{}", why.fix());
         assert!(set("c", None).is_for_ever(), "c has answered both that it remembers");

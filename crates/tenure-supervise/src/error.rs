@@ -33,7 +33,7 @@ pub enum SuperviseError {
          come at once; lengthen the lease or shorten the grace"
     )]
     TooLate { remaining: Duration, grace: Duration },
-    #[error("the command was not started: a stop came first")]
+    #[error("the command was not started: a request to stop came first")]
     Stopped,
     #[error(
         "{}: cannot write the file that tells the command its deadline: {source}", .path.display()

@@ -258,7 +258,7 @@ fn sign(
 fn unauthenticated(status: StatusCode, body: &[u8]) -> Failure {
     let said = serde_json::from_slice::<crate::wire::Problem>(body);
     let said = said.map_or_else(|_| String::new(), |problem| format!(": {}", problem.detail));
-    Failure::new(FORGED, format!("its answer, {status}, has no right MAC{said}"))
+    Failure::new(FORGED, format!("its answer, {status}, carries no valid MAC{said}"))
 }
 
 /// The failure with all its causes in words.

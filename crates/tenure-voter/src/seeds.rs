@@ -36,8 +36,8 @@ pub enum SeedsError {
     )]
     Host { host: String },
     #[error(
-        "the seed path {path:?} must be a path without a host, as /voter: give the host as the \
-         seed host"
+        "the seed path {path:?} must be a path without a host, such as /voter: give the host as \
+         the seed host"
     )]
     Path { path: String },
 }

@@ -48,11 +48,11 @@ fn found([first, second, last]: [&'static str; 3]) {
          round-trip = \"100ms\"";
     let mut cluster = Cluster::new(env!("CARGO_BIN_EXE_tenure"), ["a", "b", "c"], settings);
     cluster.node(first, &[]);
-    cluster.says(first, "has no memory (lost, or never written), and asks the other members");
+    cluster.says(first, "has no stored state (lost, or never written), and asks the other members");
     cluster.node(second, &[]);
     for (node, other) in [(first, second), (second, first)] {
         cluster.says(node, &format!("{last} does not answer: start it"));
-        cluster.says(node, &format!("{other} has no memory either"));
+        cluster.says(node, &format!("{other} has no stored state either"));
         cluster.says(node, "founded when all members are there");
         assert_eq!(cluster.status(node)["service"], "recovering", "{}", cluster.log(node));
     }

@@ -49,7 +49,7 @@ fn refuses_wrong_words(four: &Cluster) {
     refused(four, "c", &["--lost", "a,b", WORD, "--epoch", "2-7"], 74, "earlier than");
     refused(four, "c", &["--lost", "a,b", WORD, "--epoch", "0-7"], 74, "later than");
     let of_a = ["--lost", "b,c", WORD, "--epoch", "1-7"];
-    refused(four, "a", &of_a, 74, "holds no memory of epoch 1");
+    refused(four, "a", &of_a, 74, "knows nothing of epoch 1");
     let other = ["--lost", "a,b", WORD, "--epoch", "1-7"];
     refused(four, "c", &other, 74, "as the first run printed them");
     let weights = ["--lost", "a,b", WORD, "--quorums", "weights:a=1,c=1"];

@@ -67,7 +67,7 @@ fn unaccepted_key_points_to_node_logs() {
     let of_other = fleet.issue(&other, "other.app.key");
     fleet.runner("web", &of_other, &[]);
     let told = [
-        "web waits: no quorum: nothing heard of a, b, c; this process asks a at ",
+        "web waits: no quorum: no answer from a, b, c; this process asks a at ",
         "; a node \
                 ignores a process whose key it does not accept (a node without a key accepts \
                 none), and its log names that process",

@@ -16,8 +16,8 @@ fn candidates_say_that_keys_are_foreign() {
         // A look reads no lease, and the maker of a key with a lease may lead.
         (
             "db/note",
-            "its name does not end in the id of a lease: look at it with `etcdctl get \
-                     db/note --write-out",
+            "its name does not end in the id of a lease: look at the key with `etcdctl get db/note \
+             --write-out",
         ),
         ("db/eu/77", "a candidate of election db/eu may have made it: rename one of the two"),
     ] {

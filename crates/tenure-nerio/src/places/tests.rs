@@ -195,7 +195,7 @@ async fn failed_name_is_reported() {
     let silent = || Waiting::NoQuorum { missing: vec!["a".into(), "b".into()] };
     assert_eq!(
         places.explain(silent()).to_string(),
-        "refused by a: a.invalid:1 does not resolve (Name or service not known); nothing heard of b"
+        "refused by a: a.invalid:1 does not resolve (Name or service not known); no answer from b"
     );
     let told = found(&mut places, "a", &["10.0.0.1:1"]);
     assert_eq!(told, (vec!["a.invalid:1 resolves to 10.0.0.1:1, where a is now".to_owned()], true));

@@ -14,15 +14,15 @@ pub enum MemoryError {
     #[error(transparent)]
     State(#[from] StateError),
     #[error(
-        "the clock of this machine is at least {seconds} s behind, and nodes order memories by the \
-         times at which they began; set the clock (chrony, systemd-timesyncd), then start again"
+        "the clock of this machine is at least {seconds} s behind, and a new state directory takes \
+         its age from this clock; set the clock (chrony, systemd-timesyncd), then start again"
     )]
     ClockBehind { seconds: u64 },
-    #[error("no random numbers for a new memory: {0}")]
+    #[error("no random numbers for a new state directory: {0}")]
     Random(io::Error),
     #[error(
-        "state directory {path} is not new: it holds the memory {instance} of node {node} in \
-         cluster {cluster}, started {starts} times; start without --new"
+        "state directory {path} is not new: it belongs to node {node} in cluster {cluster}, \
+         started {starts} times (memory {instance}); start without --new"
     )]
     NotNew {
         path: PathBuf,
@@ -33,8 +33,8 @@ pub enum MemoryError {
         starts: Boot,
     },
     #[error(
-        "state directory {path} is not new: it holds {found:?} of a memory whose identity file \
-         is lost; start without --new, so that the fences are read from the other grantors"
+        "state directory {path} is not new: it holds {found:?}, but its identity file is lost; \
+         start without --new, so that the fences are read from the other grantors"
     )]
     Remains { path: PathBuf, found: String },
     #[error(

@@ -69,14 +69,14 @@ pub enum Unsafe {
         lease: Duration,
     },
     #[error(
-        "these nodes have no memory (lost, or never written): {}. The other nodes are no quorum \
-         from which they could read the fences, so they never grant again",
+        "these nodes have no stored state (lost, or never written): {}. The other nodes are too \
+         few for a quorum, so these nodes cannot read the fences, and never grant again",
         list(lost)
     )]
     Lost { lost: Vec<NodeName> },
     #[error(
-        "{} {} to be let in, and only a quorum of epoch {epoch} lets nodes in, but its other \
-         members are no quorum: these nodes never grant again",
+        "{} {} to be let in. Only a quorum of epoch {epoch} lets nodes in, and the other members \
+         are too few for a quorum: these nodes never grant again",
         list(blank), if blank.len() == 1 { "waits" } else { "wait" }
     )]
     NoQuorum { blank: Vec<NodeName>, epoch: u64 },
@@ -242,9 +242,9 @@ impl fmt::Display for Activity {
                            granted end"
                 )
             }
-            Service::Recovering { .. } => {
-                f.write_str("has no memory (lost, or never written), and asks the other members")
-            }
+            Service::Recovering { .. } => f.write_str(
+                "has no stored state (lost, or never written), and asks the other members",
+            ),
             Service::Failing => f.write_str("is unable to write its state directory"),
             Service::Starting => {
                 f.write_str("starts, and waits for the first write to its state directory")

@@ -262,7 +262,7 @@ fn problems_are_those_of_rfc_9457() {
         String::from_utf8(body).unwrap(),
         concat!(
             r#"{"type":"urn:tenure:voter:endorsed","title":"endorsed","status":409,"#,
-            r#""detail":"counter 7 was endorsed already","#,
+            r#""detail":"this voter has endorsed counter 7 already","#,
             r#""refusal":{"reason":"endorsed","counter":7}}"#,
         )
     );

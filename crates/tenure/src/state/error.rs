@@ -67,8 +67,8 @@ pub enum StateError {
     )]
     ForeignFile { path: PathBuf, found: Found },
     #[error(
-        "{path} has the format {found}, this release reads {known}; start the release that wrote \
-         it"
+        "{path} has the format {found}, but this release reads {known}; start the release that \
+         wrote the file"
     )]
     Version { path: PathBuf, found: u32, known: u32 },
     #[error(

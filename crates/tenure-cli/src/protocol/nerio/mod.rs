@@ -281,8 +281,8 @@ fn check_lease_auto(cluster: &Cluster, origins: &Origins) -> Result<(), Failure>
         return Ok(());
     }
     let what = format!(
-        "with lease-auto the lease goes from lease, the shortest, to lease-max, the longest, and \
-         lease {least:?} is above lease-max {longest:?}"
+        "with lease-auto, lease is the shortest lease and lease-max the longest, but lease \
+         {least:?} is above lease-max {longest:?}"
     );
     let fix =
         format!("set lease-max to {least:?} or more, set a shorter lease, or remove lease-auto");

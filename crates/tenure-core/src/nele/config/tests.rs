@@ -76,9 +76,9 @@ fn takeover_outlasts_a_handover() {
     assert_eq!(
         refused,
         format!(
-            "takeover is 20s; mode at-least-one needs at least {needed:?}, which on any clock is \
-             more than 2·session timeout 6s + max poll interval 6s + 2·heartbeat interval 1.5s + \
-             publish interval 500ms + delivery timeout 1s + fetch wait 100ms + seek 1s = 23.6s: \
+            "takeover is 20s; mode at-least-one needs at least {needed:?}, which is this sum with \
+             drift added: 2·session timeout 6s + max poll interval 6s + 2·heartbeat interval 1.5s \
+             + publish interval 500ms + delivery timeout 1s + fetch wait 100ms + seek 1s = 23.6s: \
              lengthen takeover, or shorten one of these"
         )
     );

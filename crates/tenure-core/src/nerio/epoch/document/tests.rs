@@ -120,11 +120,11 @@ fn faulty_document_is_refused() {
     let cases: &[(Change, &str)] = &[
         (
             |d| d.cluster = "test".parse().unwrap(),
-            "the epoch's document is of cluster test, and this node is of prod",
+            "the members are of cluster test, and this node is of cluster prod",
         ),
         (
             |d| d.drift = "0.002".parse().unwrap(),
-            "the epoch's document has drift 0.002, and this node has 0.001",
+            "the members have drift 0.002, and this node has drift 0.001",
         ),
         (|d| d.number = 2, "epoch 2 cannot follow epoch 0 in a document of this origin"),
         (
@@ -138,11 +138,11 @@ fn faulty_document_is_refused() {
         (|d| d.origin = Origin::Founded, follows),
         (
             |d| d.founding = 7,
-            "the document follows an epoch 0, and names another epoch 0 as its founding",
+            "the members document follows one epoch 0, and names another epoch 0 as the founding",
         ),
         (
             |d| d.floor = Fence::new(7),
-            "the document sets a floor of fences, and is of no founding and no recovery",
+            "the members document sets a fence floor, which only a founding or a recovery may set",
         ),
         (|d| d.seats.clear(), "the document has 0 seats; it must have 1 to 31"),
         (
@@ -166,7 +166,7 @@ fn faulty_document_is_refused() {
         ),
         (
             |d| d.quorums = "sets:b+a".parse().unwrap(),
-            "the quorums of the document are not in the order of names",
+            "the quorums of the members document are not in the order of names",
         ),
         (
             |d| d.quorums = "grid:1x2".parse().unwrap(),
