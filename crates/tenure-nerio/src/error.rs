@@ -19,7 +19,8 @@ pub enum StartError {
     #[error("grantor {name} is not in the members list ({members})")]
     NotAMember { name: NodeName, members: String },
     #[error(
-        "member {name} must grant leases: give it a storage, or give this candidate another name"
+        "{name} is a member, and a process with its name must grant leases: give this node a \
+         storage, or another name"
     )]
     IsAMember { name: NodeName },
     #[error("the key belongs to cluster {theirs}, and this node to cluster {ours}")]

@@ -346,10 +346,10 @@ fn places(notice: &Notice, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Notice::MemberTwice { member, addresses: [one, other] } => write!(
             f,
             "two processes are the member {member}, at {one} and {other}: stop one of them now. If \
-             one runs on a copy of the other's state directory, or was started with --new, the \
-             grants of both count together, and two leaders are possible. Otherwise stop the one \
-             whose log says that it waits to be let in, or was replaced. Give a member's name to \
-             one process only, and never copy a state directory"
+             one runs on a copy of the other's state directory, or was started with --new, their \
+             grants count together: two leaders are possible. Otherwise stop the one whose log \
+             says that it waits to be let in, or was replaced. Give a member's name to one process \
+             only, and never copy a state directory"
         ),
         _ => Ok(()),
     }

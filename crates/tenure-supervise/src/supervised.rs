@@ -428,7 +428,7 @@ impl Supervised {
                         left = ?self.strays.pids(),
                         "these processes were killed and do not end (they may run as another \
                          user). They may belong to the command, so this process waits for their \
-                         end: end them"
+                         end: end these processes"
                     );
                 }
                 Ok(_) => {}

@@ -190,7 +190,7 @@ impl TellSettings {
         let all = layers.required(&table::EVERY_ROLE)?;
         if all && protocol.role.is_none() {
             let what =
-                format!("--all is for elections with roles, and {} has none", protocol.shown());
+                format!("--all is for elections with roles, and {} has no roles", protocol.shown());
             return Err(layers.origins.usage(what, "remove --all", &["all", "protocol"]));
         }
         Ok(Self { all, ..Self::of(layers, protocol, election)? })

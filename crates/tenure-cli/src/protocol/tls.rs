@@ -131,7 +131,7 @@ fn warn_of_mode(layers: &mut Layers<'_>, what: &str, path: &Path, mode: u32) {
 
 fn for_others(what: &str, path: &Path, mode: u32) -> String {
     let path = quoted(&path.display().to_string());
-    format!("others can read or change the {what} {path}, its mode is {mode:o}")
+    format!("others can read or change the {what} {path} (mode {mode:o})")
 }
 
 fn word(path: &Path) -> String {

@@ -140,7 +140,7 @@ impl OwnEvent {
             Self::ClockOff { from, of } => write!(
                 f,
                 "the wall clock differs from the clocks of {from} of the {of} other participants \
-                 by more than the max clock skew allows"
+                 by more than the max clock skew"
             ),
             Self::ClockRight => f.write_str("no other participant's clock differs any more"),
             event => fmt::Display::fmt(event, f),

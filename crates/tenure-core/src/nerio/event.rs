@@ -387,11 +387,11 @@ impl OwnEvent {
 const FOUNDED: &str = "founds the cluster: the directories of all members are empty. The fences of \
                        this cluster are above those of an earlier cluster, if there was one";
 const REPLACED: &str = "the other members know a later state directory of this node, so this node \
-                        grants no more. If an old directory was put back here: stop this node, \
-                        move the old directory away, and start this node with the later directory \
-                        (if that is gone, with an empty one). If another process runs under this \
-                        name with the later directory: stop one of the two for good; if this node \
-                        is to stay, start it with an empty directory";
+                        grants no more. If an old directory was put back here: stop this node and \
+                        move that directory away. Then start this node with the later directory, \
+                        or with an empty one if the later is gone. If another process runs under \
+                        this name with the later directory: stop one of the two for good. If this \
+                        node is to stay, start it with an empty directory";
 
 impl fmt::Display for OwnEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

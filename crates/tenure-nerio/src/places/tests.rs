@@ -268,9 +268,9 @@ fn doubled_member_is_reported() {
     assert_eq!(
         heard(3, 1, "10.0.0.1:1").unwrap(),
         "two processes are the member a, at 10.0.0.1:1 and 10.0.0.2:1: stop one of them now. If \
-         one runs on a copy of the other's state directory, or was started with --new, the grants \
-         of both count together, and two leaders are possible. Otherwise stop the one whose log \
-         says that it waits to be let in, or was replaced. Give a member's name to one process \
-         only, and never copy a state directory"
+         one runs on a copy of the other's state directory, or was started with --new, their \
+         grants count together: two leaders are possible. Otherwise stop the one whose log says \
+         that it waits to be let in, or was replaced. Give a member's name to one process only, \
+         and never copy a state directory"
     );
 }

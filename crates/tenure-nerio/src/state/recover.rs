@@ -63,15 +63,15 @@ pub enum RecoveryError {
     Lost { path: PathBuf, node: NodeName },
     /// Members that are not lost may be in a later epoch, and only they know that.
     #[error(
-        "state directory {path} of node {node} is lost, and those of {whole} are not: these know \
-         the fences, and whether members were changed; run the command first on a machine with \
-         such a directory ({whole}), then run here the command that it prints. Name in --lost also \
-         the members that never come back. If the directories of all members are empty, the \
-         cluster is new: start all nodes"
+        "state directory {path} of node {node} is lost, but the directories of {whole} are not: \
+         they know the fences, and whether members were changed; run the command first on a \
+         machine with such a directory ({whole}), then run here the command that it prints. Name \
+         in --lost also the members that never come back. If the directories of all members are \
+         empty, the cluster is new: start all nodes"
     )]
     First { path: PathBuf, node: NodeName, whole: String },
     #[error(
-        "epoch {given} of the first run is not {own}, the epoch 0 of the settings here; give the \
+        "the first run recovered epoch {given}, and the settings here give epoch {own}; give the \
          members, quorums and drift with which the command ran first"
     )]
     Settings { given: SurvivorsEpoch, own: SurvivorsEpoch },
@@ -98,9 +98,9 @@ pub enum RecoveryError {
     #[error(
         "state directory {path} of node {node} is in epoch {found}, which is earlier than the \
          recovered epoch {given}; leave the directory as it is, and start {node} with the others: \
-         {node} follows them if one of them is a member of epoch {found}. If none is, stop all, \
-         run the command on the others once more, with --lost {node} and without --epoch, move \
-         this directory away, and add {node} with an empty one"
+         {node} follows them if one of them is a member of epoch {found}. If none is, stop all \
+         nodes, and run the command on the others once more, with --lost {node} and without \
+         --epoch. Then move this directory away, and add {node} with an empty one"
     )]
     Earlier { path: PathBuf, node: NodeName, found: u64, given: u64 },
     #[error(
@@ -435,7 +435,7 @@ mod tests {
         assert!(matches!(refused(&path), RecoveryError::First { .. }), "{}", refused(&path));
         assert!(!path.exists(), "nothing is made");
         let path = started(&parent, None);
-        assert!(refused(&path).to_string().contains("and those of c are not: these know"));
+        assert!(refused(&path).to_string().contains("but the directories of c are not: they know"));
         let all = Recovery { whole: Vec::new(), ..first.clone() };
         all.carry_out(&path, &grantor("a")).unwrap();
         assert!(matches!(refused(&path), RecoveryError::First { .. }), "it is made anew again");

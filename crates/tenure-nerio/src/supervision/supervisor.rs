@@ -270,7 +270,8 @@ impl Watch {
             if self.clients.len() < CLIENTS_MAX {
                 self.clients.push(Client::new(line, now));
             } else {
-                let why = format!("{CLIENTS_MAX} processes are watched or ask for it already");
+                let why =
+                    format!("{CLIENTS_MAX} processes are watched already, or ask to be watched");
                 line::send(&line, &Answer::Refused(why)).ok();
             }
         }
@@ -427,7 +428,7 @@ impl Client {
                 }
                 // Reads of other files may never return.
                 let page = page.filter(|page| fcntl_get_seals(page).is_ok());
-                let Some(page) = page else { return refuse("no page in memory came") };
+                let Some(page) = page else { return refuse("no shared page of memory came") };
                 self.ask(who, page)?;
             }
             (Stage::Asked { nonce, subject }, Said::Nonce(said)) => {

@@ -102,7 +102,7 @@ fn page_must_be_in_memory() {
     let (pipe, _writer) = std::io::pipe().unwrap();
     let hello = hello(BootKey::current().unwrap().as_str());
     line::send_with(&line, &hello, &[pipe.as_fd()]).unwrap();
-    assert_eq!(refusal(&line), "no page in memory came");
+    assert_eq!(refusal(&line), "no shared page of memory came");
 }
 
 #[test]

@@ -69,8 +69,8 @@ impl fmt::Display for SupervisorAt {
 /// knowledge the work must not begin, because it might outlast the end of this process.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "the supervisor {at} does not hear that work begins: {source}; check the node {name}, or \
-     restart it", name = .at.name
+    "the supervisor {at} does not hear that work begins: {source}; check node {name}, or restart \
+     that node", name = .at.name
 )]
 pub struct WorkError {
     at: SupervisorAt,

@@ -145,9 +145,9 @@ impl Unsafe {
             ),
             Self::Later { raising, .. } => format!("wait {}", Span(raising.remaining)),
             Self::Lost { .. } => format!(
-                "if the cluster is new, and only the other nodes began with --new, stop those, \
-                 move their state directories away, and start them without --new; otherwise, \
-                 {RECOVER}"
+                "if the cluster is new, and only the other nodes began with --new, stop those \
+                 nodes and move their state directories away. Then start them without --new. \
+                 Otherwise, {RECOVER}"
             ),
             Self::NoQuorum { .. } => RECOVER.to_owned(),
         }
@@ -199,14 +199,15 @@ impl Activity {
                 "start all nodes: only all of them together found a new cluster".to_owned()
             }
             Service::Replaced => format!(
-                "if an old directory was put back, stop {member}, move the old directory away, and \
-                 start {member} with the later directory (if that is gone, with an empty one); if \
-                 two processes are {member}, stop the process with the old directory"
+                "if an old directory was put back, stop {member} and move that directory away. \
+                 Then start {member} with the later directory, or with an empty one if the later \
+                 is gone. If two processes are {member}, stop the process with the old directory"
             ),
             Service::Removed => format!(
                 "stop {member} where it runs with an old state directory: another node has its \
-                 place. Or, to give it the place again, stop it, move that directory away, start \
-                 it with the present members in its list, and run tenure members replace {member}"
+                 place. To give {member} the place again, stop {member} and move that directory \
+                 away. Then start {member} with the present members in its list, and run tenure \
+                 members replace {member}"
             ),
             Service::WrongClock => format!(
                 "correct the clock of the machine of {member}, then run tenure node clear-breach \

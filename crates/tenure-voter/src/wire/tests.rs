@@ -249,7 +249,7 @@ fn malformed_sample_shows_right_form() {
         r#"{"voterUrl":"https://route.to.region-two-voter.instance"}}]"#,
     );
     let told = read_voter_list(sample).unwrap_err().to_string();
-    assert!(told.starts_with("the voter list must be as [{\"voterId\": \"west\","), "{told}");
+    assert!(told.starts_with("the voter list must look like [{\"voterId\": \"west\","), "{told}");
     assert!(told.ends_with("key must be a string at line 1 column 3"), "{told}");
 }
 

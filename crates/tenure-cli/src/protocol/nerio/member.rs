@@ -141,7 +141,8 @@ fn storage(layers: &mut Layers<'_>) -> Result<Storage, Failure> {
     match (state, memory) {
         (Some(_), true) => exclude(
             "a node keeps its state either in a directory or nowhere, not both",
-            "remove --memory; or remove --state, the variable TENURE_STATE and the key state",
+            "remove --memory; or remove the state directory from the settings (flag --state, \
+             variable TENURE_STATE, key state of the file)",
             ["state", "memory"],
         ),
         (Some(path), false) => Ok(Storage::Directory { path, new }),

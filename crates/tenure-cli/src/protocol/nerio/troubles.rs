@@ -273,8 +273,8 @@ pub(super) fn may_be_of_keys(cluster: &Cluster, waiting: &Waiting) -> Option<&'s
 pub(super) fn of_keys(cluster: &Cluster) -> &'static str {
     match cluster.keys {
         Some(_) => {
-            "; a node ignores a process whose key it does not accept (a node without a key accepts \
-             none), and its log names that process"
+            "; a node ignores a process whose key it does not accept, and names that process in \
+             its log; a node without a key accepts no key"
         }
         None => "; nodes with a key ignore a process without a key: give --key-file",
     }

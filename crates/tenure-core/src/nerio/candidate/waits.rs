@@ -245,9 +245,9 @@ pub(in crate::nerio) fn told(refusal: &Refusal) -> (&'static str, Arc<str>) {
         Refusal::Replaced => (
             "replaced",
             "a later state directory has replaced its own: if an old directory was put back, stop \
-             the member, move the old directory away, and start the member with the later \
-             directory (if that is gone, with an empty one); if two processes are this member, \
-             stop the process with the old directory"
+             the member and move that directory away. Then start the member with the later \
+             directory, or with an empty one if the later is gone. If two processes are this \
+             member, stop the process with the old directory"
                 .into(),
         ),
         Refusal::Wedged { next } => (

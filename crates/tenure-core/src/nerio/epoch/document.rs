@@ -79,9 +79,9 @@ pub enum Origin {
 /// The reason why a document is refused.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, thiserror::Error)]
 pub enum DocumentError {
-    #[error("the members are of cluster {theirs}, and this node is of cluster {ours}")]
+    #[error("the members are of cluster {theirs}, and this process is of cluster {ours}")]
     Cluster { theirs: ClusterName, ours: ClusterName },
-    #[error("the members have drift {theirs}, and this node has drift {ours}")]
+    #[error("the members have drift {theirs}, and this process has drift {ours}")]
     Drift { theirs: Drift, ours: Drift },
     #[error("epoch {number} cannot follow epoch {before} in a members document of this kind")]
     Number { number: u64, before: u64 },

@@ -15,14 +15,14 @@ pub(super) fn removed(
     f: &mut fmt::Formatter<'_>,
 ) -> fmt::Result {
     let (beside, first, change) = match replaced {
-        true => (", and another node has this name now", "stop the other node, ", "replace"),
+        true => (", and another node has this name now", "stop the other node and ", "replace"),
         false => ("", "", "add"),
     };
     write!(
         f,
         "this node is no member any more: epoch {epoch} has the members {}{beside}. Stop this \
-         node. To make it a member again, {first}move the state directory of this node away, start \
-         this node with these members in its list, and run `tenure members {change}`",
+         node. To make it a member again, {first}move the state directory of this node away. Then \
+         start this node with these members in its list, and run `tenure members {change}`",
         List(members, ", ")
     )
 }
@@ -136,8 +136,8 @@ pub(super) fn old_memory(
     write!(
         f,
         "the grants of {member} do not count: {by} knows a later state directory of {member}. If \
-         an old directory was put back: stop {member}, and start {member} with the later directory \
-         (if that is gone, with an empty one). If two processes have the name {member}: stop the \
-         process that started first"
+         an old directory was put back: stop {member}, and start {member} with the later \
+         directory, or with an empty one if the later is gone. If two processes have the name \
+         {member}: stop the process that started first"
     )
 }

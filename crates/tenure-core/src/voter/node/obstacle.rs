@@ -272,9 +272,9 @@ impl Voter {
         if self.founding.lost && !self.is_member() {
             let why = format!(
                 "the electorate lists {by} with another identity: its state directory was lost, or \
-                 another process has its id. If no other process has the id, and a majority of the \
-                 voters still has its state directories, remove {by} from the members, and add it \
-                 again"
+                 another process has its id. If no other process has the id, run `tenure members \
+                 remove {by}`, then `tenure members add {by}`: a majority of the voters must still \
+                 have its state directories"
             );
             return Some(("lost-directory", why));
         }

@@ -120,11 +120,11 @@ fn faulty_document_is_refused() {
     let cases: &[(Change, &str)] = &[
         (
             |d| d.cluster = "test".parse().unwrap(),
-            "the members are of cluster test, and this node is of cluster prod",
+            "the members are of cluster test, and this process is of cluster prod",
         ),
         (
             |d| d.drift = "0.002".parse().unwrap(),
-            "the members have drift 0.002, and this node has drift 0.001",
+            "the members have drift 0.002, and this process has drift 0.001",
         ),
         (|d| d.number = 2, "epoch 2 cannot follow epoch 0 in a document of this origin"),
         (
