@@ -68,8 +68,8 @@ pub enum RekeyError {
     Others,
     /// The keys accept unsealed datagrams, and the node could not have been started without keys.
     #[error(
-        "the keys accept unsealed datagrams, and this process receives on {address}, which is not \
-         a loopback address: remove accept-unsealed, or restart the process with \
+        "the keys permit datagrams without a key, and this process receives on {address}, which is \
+         not a loopback address: remove accept-unsealed, or restart the process with \
          insecure_any_address"
     )]
     Unsealed { address: SocketAddr },

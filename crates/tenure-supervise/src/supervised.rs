@@ -332,7 +332,8 @@ impl Supervised {
                     // lost. The next event shows which.
                     None | Some(Ok(()) | Err(SuperviseError::GuardGone)) => {}
                     Some(Err(error)) => {
-                        tracing::warn!(%error, "the command keeps the lease of its start");
+                        tracing::warn!(%error, "the command keeps the end of the lease that it \
+                                                knew at its start");
                     }
                 }
             }

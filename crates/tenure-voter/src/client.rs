@@ -236,7 +236,7 @@ async fn ask(
 
 /// The failure of an answer from another web server, or from a proxy without a voter behind it.
 fn no_voter(status: StatusCode) -> Failure {
-    let why = format!("it answers HTTP, {status}, but is no voter of Tenure");
+    let why = format!("it answers HTTP with {status}, but is no voter of Tenure");
     Failure::new("not_a_voter", why)
 }
 

@@ -147,12 +147,12 @@ pub fn login(layers: &mut Layers<'_>) -> Result<Option<Login>, Failure> {
         (Some(user), Some(password)) => Ok(Some(Login { user, password, file })),
         (None, None) => Ok(None),
         (Some(_), None) => {
-            let what = "--user is set and no password is";
+            let what = "--user is set without a password";
             let fix = format!("set {}, or give --password-file FILE", PASSWORD.variable);
             Err(layers.origins.usage(what, fix, &["user"]))
         }
         (None, Some(_)) => {
-            let what = "a password is set and --user is not";
+            let what = "a password is set without --user";
             let failure = Failure::usage(what, "give --user NAME, or unset the password");
             Err(layers.origins.explain(failure, &["user", PASSWORD.name]))
         }

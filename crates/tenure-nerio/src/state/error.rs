@@ -38,12 +38,12 @@ pub enum MemoryError {
     )]
     Remains { path: PathBuf, found: String },
     #[error(
-        "state directory {path} belongs to node {found}, this is node {expected}; each node \
+        "state directory {path} belongs to node {found}, and this is node {expected}; each node \
          needs its own directory"
     )]
     OtherNode { path: PathBuf, found: NodeName, expected: NodeName },
     #[error(
-        "state directory {path} belongs to node {node} of cluster {found}, this is cluster \
+        "state directory {path} belongs to node {node} of cluster {found}, and this is cluster \
          {expected}; each cluster needs its own directory"
     )]
     OtherCluster { path: PathBuf, node: NodeName, found: ClusterName, expected: ClusterName },
@@ -61,7 +61,8 @@ pub enum WriteError {
     #[error(transparent)]
     State(#[from] state::WriteError),
     #[error(
-        "{path} has no room for another election: it holds {held}; let some elections end first"
+        "{path} has no room for another election: it holds {held} elections; let some of them end \
+         first"
     )]
     Full { path: PathBuf, held: usize },
     #[error("this record is a grant, and grants are never flushed: call StateDir::write")]

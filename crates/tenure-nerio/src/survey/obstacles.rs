@@ -193,7 +193,10 @@ impl Activity {
             Service::Quarantine { remaining } => format!("wait {}", Span(remaining)),
             Service::Serving => "ask again".to_owned(),
             Service::Recovering { known: true } => {
-                format!("see that a full quorum of the nodes beside {member} serves")
+                format!(
+                    "start enough of the other nodes: without {member}, those that serve must be a \
+                     quorum"
+                )
             }
             Service::Recovering { known: false } => {
                 "start all nodes: only all of them together found a new cluster".to_owned()
@@ -253,9 +256,7 @@ impl fmt::Display for Activity {
             Service::Replaced => {
                 f.write_str("has an old state directory: the other members know a later one")
             }
-            Service::Wedged => {
-                f.write_str("grants nothing until it has entered the epoch of other members")
-            }
+            Service::Wedged => f.write_str("grants nothing until it has entered the next epoch"),
             Service::Removed => f.write_str("is no member any more"),
             Service::WrongClock => f.write_str(
                 "grants nothing, because its clock runs apart from those of other members",

@@ -180,9 +180,11 @@ fn hint(error: &io::Error) -> &'static str {
 impl fmt::Display for Damage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Length { bytes, expected } => write!(f, "it has {bytes} bytes of {expected}"),
+            Self::Length { bytes, expected } => {
+                write!(f, "it has {bytes} bytes instead of {expected}")
+            }
             Self::Checksum { stored, computed } => {
-                write!(f, "its checksum is {computed:08x}, {stored:08x} was stored")
+                write!(f, "its checksum is {computed:08x}, but {stored:08x} was stored")
             }
             Self::Content => f.write_str("its checksum holds, but its content makes no sense"),
         }

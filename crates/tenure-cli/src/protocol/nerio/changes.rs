@@ -112,7 +112,7 @@ fn listed_elsewhere(list: &[Member], change: &MemberChange) -> Option<String> {
     differs.then(|| {
         format!(
             "the members list here has {name} at {address}, and processes with this list look for \
-             {name} only there. Correct their lists, and restart them one by one"
+             {name} only there. Correct these lists, and restart the processes one by one"
         )
     })
 }

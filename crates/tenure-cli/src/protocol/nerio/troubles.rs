@@ -315,7 +315,7 @@ pub(super) fn fix(
             "start all nodes: a new cluster begins only when all its nodes run, after the longest \
              lease"
         }
-        (false, _) => "wait until a quorum of the other nodes serves",
+        (false, _) => "wait until the other nodes that serve are a quorum",
         (true, true) => {
             "make room in the state directories (1 MiB is enough), mend the disks, or restore the \
              directories"
