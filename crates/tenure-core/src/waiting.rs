@@ -237,8 +237,7 @@ impl fmt::Display for Sentence<'_> {
                      the cluster is new, once all nodes run"
                 })?;
                 f.write_str(
-                    ". If these nodes have lost their directories, too, see \
-                     docs/howto/lost-quorum.md",
+                    ". If too few nodes have kept their directories, see docs/howto/lost-quorum.md",
                 )
             }
             Waiting::Behind { who, leading: true } => write!(f, "behind {who}, which leads"),
@@ -356,15 +355,14 @@ mod tests {
             (
                 Waiting::Fences { at: names(&["b"]), known: true, missing: names(&["c"]) },
                 "b has no stored state (lost, or never written); no answer from c. The campaign \
-                 goes on once the other nodes that serve are a quorum. If these nodes have lost \
-                 their directories, too, see docs/howto/lost-quorum.md",
+                 goes on once the other nodes that serve are a quorum. If too few nodes have kept \
+                 their directories, see docs/howto/lost-quorum.md",
             ),
             (
                 Waiting::Fences { at: names(&["a", "b"]), known: false, missing: Vec::new() },
                 "a, b have no stored state (lost, or never written). The campaign goes on once the \
                  other nodes that serve are a quorum or, if the cluster is new, once all nodes \
-                 run. If these nodes have lost their directories, too, see \
-                 docs/howto/lost-quorum.md",
+                 run. If too few nodes have kept their directories, see docs/howto/lost-quorum.md",
             ),
             (Waiting::Behind { who: "one".into(), leading: true }, "behind one, which leads"),
             (Waiting::Behind { who: "1e26f5".into(), leading: false }, "behind 1e26f5"),

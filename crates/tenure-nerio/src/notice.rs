@@ -347,7 +347,7 @@ fn places(notice: &Notice, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             f,
             "two processes are the member {member}, at {one} and {other}: stop one of them now. If \
              one runs on a copy of the other's state directory, or was started with --new, their \
-             grants count together: two leaders are possible. Otherwise stop the one whose log \
+             grants count together: two leaders are possible. Otherwise stop the process whose log \
              says that it waits to be let in, or was replaced. Give a member's name to one process \
              only, and never copy a state directory"
         ),
@@ -366,10 +366,10 @@ fn mismatch(
         return write!(
             f,
             "{peer} at {address} is in another cluster, which was founded apart from the one here \
-             (digest {theirs:016x}, here {ours:016x}). If both are to be one: stop the nodes of \
-             the cluster that you give up, move their state directories away, and start them with \
-             the members list of the other. If both stay: no members list has nodes of both, and \
-             each node has an address of its own"
+             (digest {theirs:016x}, here {ours:016x}). To make one cluster of both: stop the nodes \
+             of the cluster that you give up, move their state directories away, and start them \
+             with the members list of the other. To keep both: let no members list have nodes of \
+             both, and give each node an address of its own"
         );
     }
     match peer.as_str() {

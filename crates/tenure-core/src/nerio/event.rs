@@ -520,8 +520,8 @@ impl OwnEvent {
             }
             Self::Replacing { name, address } => write!(
                 f,
-                "replaces the directory of {name} by that of the node at {address}: a quorum of \
-                 members has heard nothing from {name}"
+                "replaces the directory of {name} by the directory of the node at {address}: a \
+                 quorum of members has heard nothing from {name}"
             ),
             Self::ReplacementFailed { name, error } => {
                 write!(f, "cannot replace the directory of {name}: {error}")

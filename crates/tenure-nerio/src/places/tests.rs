@@ -242,7 +242,11 @@ async fn socket_takes_reachable_addresses() {
     found(&mut four, "a", &["[fd::1]:1", "10.0.0.1:1"]);
     assert_eq!(four.address(seconds(0), &name("a")), Some(at("10.0.0.1:1")));
     let (told, _) = found(&mut four, "a", &["[fd::1]:1"]);
-    assert!(told[0].contains("it gives fd::1, and 0.0.0.0:1 is of the other family"), "{told:?}");
+    assert!(
+        told[0]
+            .contains("it gives fd::1, and a socket at 0.0.0.0:1 does not speak that IP version"),
+        "{told:?}"
+    );
 }
 
 #[tokio::test]
@@ -269,8 +273,8 @@ fn doubled_member_is_reported() {
         heard(3, 1, "10.0.0.1:1").unwrap(),
         "two processes are the member a, at 10.0.0.1:1 and 10.0.0.2:1: stop one of them now. If \
          one runs on a copy of the other's state directory, or was started with --new, their \
-         grants count together: two leaders are possible. Otherwise stop the one whose log says \
-         that it waits to be let in, or was replaced. Give a member's name to one process only, \
-         and never copy a state directory"
+         grants count together: two leaders are possible. Otherwise stop the process whose log \
+         says that it waits to be let in, or was replaced. Give a member's name to one process \
+         only, and never copy a state directory"
     );
 }

@@ -436,7 +436,7 @@ impl Client {
                 // process: no other process got the number meanwhile.
                 let same = sender == Some(subject.pid) && said == *nonce;
                 if !same || line::has_ended(&subject.process)? {
-                    return refuse("another process answers than the one that connected");
+                    return refuse("the answer comes from another process than the connection");
                 }
                 if let Some(line) = &self.line {
                     line::name_senders(line, false)?;

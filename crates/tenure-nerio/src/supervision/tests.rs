@@ -84,7 +84,7 @@ fn another_process_answers_in_vain() {
     command.env(ANSWERS, "1");
     let theirs = Stdio::from(line.try_clone().unwrap());
     assert!(command.stdin(theirs).status().unwrap().success());
-    assert_eq!(refusal(&line), "another process answers than the one that connected");
+    assert_eq!(refusal(&line), "the answer comes from another process than the connection");
 }
 
 #[test]

@@ -250,7 +250,7 @@ fn is_over(error: &io::Error) -> bool {
 fn unexpected(answer: Option<Answer>) -> io::Error {
     io::Error::other(match answer {
         Some(Answer::Refused(why)) => why,
-        Some(Answer::Watching { by }) => format!("the socket is that of {by}"),
+        Some(Answer::Watching { by }) => format!("the socket belongs to {by}"),
         Some(Answer::Nonce(_)) => "a second nonce came".to_owned(),
         None => "the other side has closed the connection".to_owned(),
     })

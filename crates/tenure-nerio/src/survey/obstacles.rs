@@ -115,8 +115,8 @@ impl Unsafe {
     pub fn fix(&self) -> String {
         match self {
             Self::Silent { member } => format!(
-                "start {member}, or check the network to it and its log: {member} answers no node \
-                 whose key it does not accept"
+                "start {member}, check the network to it, or look in its log: {member} answers no \
+                 node whose key it does not accept"
             ),
             Self::Blank { member } => format!(
                 "wait for the members, or replace {member}: its state directory is empty. If you \
@@ -218,7 +218,7 @@ impl Activity {
             ),
             Service::Wedged => format!(
                 "wait some milliseconds; if {member} still grants nothing, start the members that \
-                 are down: the log of {member} names those that it waits for"
+                 {member} waits for: its log names them"
             ),
             Service::Starting => {
                 format!("wait: that takes milliseconds; if it lasts, look at the disk of {member}")

@@ -401,8 +401,8 @@ async fn confirm(
                     failure.what
                 ),
             };
-            let fix = "check with tenure members show, and repeat the change if it is lost: the \
-                       change holds only once the other voters have stored it";
+            let fix = "run tenure members show, and repeat the change if it is not there: a change \
+                       holds only once the other voters have stored it";
             return Err(origins.failure(Exit::Unknown, what, fix, &[]));
         }
         tokio::time::sleep(AGAIN).await;

@@ -64,7 +64,7 @@ impl Grantor {
         let why = match into.position(name) {
             _ if self.votes.vote.is_barred() => {
                 format!(
-                    "its state directory is that of a former member. Start {name} with an empty one"
+                    "its state directory belongs to a former member. Start {name} with an empty one"
                 )
             }
             Some(_) if self.may_ask() => {
