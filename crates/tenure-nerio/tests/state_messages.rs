@@ -114,8 +114,8 @@ fn unreadable_directory() {
     fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).unwrap();
     assert_eq!(
         text,
-        "cannot open state directory /T/a: Permission denied (os error 13); it must belong to \
-         the user of this process"
+        "cannot open state directory /T/a: Permission denied (os error 13); run this process as \
+         the owner of that path, or change the owner (chown)"
     );
 }
 

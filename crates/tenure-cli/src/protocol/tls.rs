@@ -125,7 +125,7 @@ fn warn_of_mode(layers: &mut Layers<'_>, what: &str, path: &Path, mode: u32) {
         return;
     }
     let others = for_others(what, path, mode);
-    let text = format!("{others}: make the file private: chmod 600 {}", word(path));
+    let text = format!("{others}; make the file private: chmod 600 {}", word(path));
     layers.warn(tagged(&text, PERMISSIONS));
 }
 

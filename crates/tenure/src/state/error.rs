@@ -166,7 +166,9 @@ fn user(owner: Option<u32>) -> String {
 
 fn hint(error: &io::Error) -> &'static str {
     match error.kind() {
-        io::ErrorKind::PermissionDenied => "; it must belong to the user of this process",
+        io::ErrorKind::PermissionDenied => {
+            "; run this process as the owner of that path, or change the owner (chown)"
+        }
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
             "; free some space on its file system"
         }

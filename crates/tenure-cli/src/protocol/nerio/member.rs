@@ -60,7 +60,7 @@ impl Seat {
         }
         for spec in MEMBER_SETTINGS {
             if layers.flags().value_source(spec.name) == Some(ValueSource::CommandLine) {
-                let what = format!("--{} is for a member, and there is no --name", spec.name);
+                let what = format!("--{} is for a member, and --name is not set", spec.name);
                 let fix = format!("add --name to contend as a member, or remove --{}", spec.name);
                 let flag = format!("flag --{}", spec.name);
                 return Err(Failure::usage(what, fix).origin(flag));
