@@ -292,7 +292,7 @@ mod tests {
             assert!(told.starts_with("its name does not end in the id of a lease, but"), "{told}");
             assert!(!told.contains("etcdctl del"), "{told}");
             let unknown = why(&key, None).unwrap();
-            assert!(unknown.contains(r#"if its "Lease" is not 0, a leader of"#), "{unknown}");
+            assert!(unknown.contains(r#"If its "Lease" is not 0, leave the key"#), "{unknown}");
         }
         assert_eq!(
             why("app/shop/note", Some(false)).unwrap(),

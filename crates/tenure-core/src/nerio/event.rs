@@ -582,7 +582,7 @@ mod tests {
         assert!(new.contains("b has no stored state either"), "{new}");
         assert!(new.ends_with("it is founded when all members are there"), "{new}");
         let lost = said(&["c"], &[], &["b"], &[]);
-        assert!(lost.contains("c remembers the cluster, and that is not enough"), "{lost}");
+        assert!(lost.contains("c remembers the cluster, but a quorum is needed"), "{lost}");
         let moved = said(&["b", "c"], &[], &[], &["b", "c"]);
         assert!(moved.contains("b, c take this node for a stranger"), "{moved}");
     }

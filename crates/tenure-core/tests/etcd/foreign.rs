@@ -55,7 +55,7 @@ fn observers_report_no_foreign_key() {
         s.changed("db/*", vec![deleted(&first.key, 12)]);
         let other = s.other("db", 9);
         s.answer("read db/*", so(vec![Some(other)]));
-        assert!(s.position("no foreign key is ahead") < s.position("leader 77"));
+        assert!(s.position("no longer wait behind a key") < s.position("leader 77"));
     }
 }
 
@@ -71,7 +71,7 @@ fn keys_without_leases_leave_leaders_unknown() {
     s.header.revision = 12;
     let unleased = KeyValue { lease: None, modified: 12, ..leader };
     s.changed("db/*", vec![Change::Put(unleased)]);
-    let (told, unknown) = (s.position("it has no lease, so it never goes"), "unknown since");
+    let (told, unknown) = (s.position("it has no lease, so etcd never deletes it"), "unknown since");
     assert!(told < s.position(unknown) && !s.has_told("vacant"), "{:#?}", s.told());
 }
 
@@ -82,7 +82,7 @@ fn leased_foreign_names_leave_leaders_unknown() {
         let mut s = Stage::new();
         let leader = KeyValue { key: name.into(), ..s.other("db", 5) };
         s.observe("db", Some(&leader));
-        let (told, unknown) = (s.position("of another program may own it"), "unknown since");
+        let (told, unknown) = (s.position("of another program may own the key"), "unknown since");
         assert!(told < s.position(unknown) && !s.has_told("vacant"), "{:#?}", s.told());
         assert!(!s.has_told("etcdctl del"), "{:#?}", s.told());
     }

@@ -274,7 +274,7 @@ fn lost_majority_gets_one_advice() {
         let told = waits(&stage, node);
         let part = match node {
             0 | 1 => "2 of the 4 voters have lost their state directories",
-            _ => "and a majority has its directories, remove",
+            _ => "a majority of the voters must still have its state directories",
         };
         assert!(told.contains(part), "n{node}: {told}");
     }

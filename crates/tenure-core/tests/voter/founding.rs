@@ -181,7 +181,7 @@ fn missing_founders_are_named() {
     seeds(&mut stage, 0, &[1]);
     stage.campaign(0, X);
     stage.pass(ms(3_000));
-    let told = "connecting: n0: 2 voters are there, and the founding needs exactly 3";
+    let told = "connecting: n0: 2 voters are known, and the founding needs exactly 3";
     assert_eq!(waits(&stage, 0), told);
 }
 

@@ -113,7 +113,7 @@ fn takeover_holds_three_records() {
 fn grace_survives_a_lost_record() {
     check(Mode::AtMostOne, |config| config.grace = 2_799 * MS).unwrap();
     let refused = check(Mode::AtMostOne, |config| config.grace = 2_800 * MS).unwrap_err();
-    assert!(refused.contains("has 2.9s left") && refused.contains("grace 2.8s"), "{refused}");
+    assert!(refused.contains("has only 2.9s left") && refused.contains("grace 2.8s"), "{refused}");
 }
 
 proptest! {
