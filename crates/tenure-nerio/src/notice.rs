@@ -475,7 +475,7 @@ mod tests {
         let reserve = Fence::NONE;
         let said = |grants| Forgot::of(&Memory::Kept { reserve, grants }).to_string();
         let missing = said(Grants::Missing);
-        for why in ["granted nothing yet", "an operator removed it"] {
+        for why in ["granted nothing yet", "an operator removed the table"] {
             assert!(missing.contains(why), "{missing}");
         }
         let tear = crate::state::Tear::Length { bytes: 0 };

@@ -106,9 +106,9 @@ fn commands_advise_recovery() {
     for node in ["b", "c"] {
         stage.says(node, "if too few members have kept their directories for a quorum, see");
     }
-    let lost = "b, c wait to be let in, and only a quorum of epoch 0 lets nodes in";
+    let lost = "b, c wait to be let in. Only a quorum of epoch 0 lets nodes in";
     let fix = "run tenure node recover";
-    let commands = [(&["members"][..], lost), (&["leader"], "b waits to be let in, and only")];
+    let commands = [(&["members"][..], lost), (&["leader"], "b waits to be let in. Only")];
     for (command, what) in commands {
         let Answer { out, err, .. } = stage.ask(command);
         assert!(err.contains(what) && err.contains(fix), "{command:?}: {out}{err}");

@@ -106,7 +106,7 @@ fn runbook_recovers_lost_directories() {
     step(2, "Find the lost members");
     refused(&three, "a", &["--lost", "a", WORD], 2, "no recovery is needed");
     refused(&three, "a", &["--lost", "a,b"], 2, "with it you confirm");
-    refused(&three, "c", &["--lost", "b,c", WORD], 74, "is not lost: it holds the memory");
+    refused(&three, "c", &["--lost", "b,c", WORD], 74, "is not lost: it was started ");
     refused(&three, "a", &["--lost", "b,c", WORD], 74, "remembers nothing, and a is not among");
 
     step(3, "Recover the first one");

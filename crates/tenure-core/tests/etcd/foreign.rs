@@ -71,7 +71,8 @@ fn keys_without_leases_leave_leaders_unknown() {
     s.header.revision = 12;
     let unleased = KeyValue { lease: None, modified: 12, ..leader };
     s.changed("db/*", vec![Change::Put(unleased)]);
-    let (told, unknown) = (s.position("it has no lease, so etcd never deletes it"), "unknown since");
+    let (told, unknown) =
+        (s.position("it has no lease, so etcd never deletes it"), "unknown since");
     assert!(told < s.position(unknown) && !s.has_told("vacant"), "{:#?}", s.told());
 }
 

@@ -43,8 +43,10 @@ async fn foreign_sites_get_nothing() {
     let stage = Stage::new();
     let heads = [
         ("Host: evil.example:80\r\n", "the header Host names \"evil.example:80\". A server"),
-        ("Origin: http://evil.example\r\n", "the header Origin names \"http://evil.example\", so a \
-                                             page"),
+        (
+            "Origin: http://evil.example\r\n",
+            "the header Origin names \"http://evil.example\", so a page",
+        ),
     ];
     for (head, why) in heads {
         let refused = stage.web.ask("GET", PATH, head, "");

@@ -235,6 +235,6 @@ mod tests {
         assert!(text.contains("it runs an older version"), "{text}");
         let (state, text) = told(&Heard::Blank);
         assert_eq!(state, "blank");
-        assert!(text.starts_with("waits to be let in, and only a quorum of epoch 0"), "{text}");
+        assert!(text.starts_with("waits to be let in. Only a quorum of epoch 0"), "{text}");
     }
 }

@@ -342,8 +342,8 @@ fn host_of_no_process_teaches_nothing() {
         assert_eq!(forged.id(), document.id());
         let effects = teach(&mut s, "p", &forged);
         assert!(!has_switched(&effects), "{host}");
-        let why = format!("member b has the address {host}, at which no single process can be \
-                           reached");
+        let why =
+            format!("member b has the address {host}, at which no single process can be reached");
         let told: Vec<_> = emitted(&effects).iter().map(ToString::to_string).collect();
         assert_eq!(told, [format!("a has another members document: {why}")]);
     }

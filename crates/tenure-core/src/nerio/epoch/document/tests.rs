@@ -149,8 +149,10 @@ fn faulty_document_is_refused() {
             |d| d.seats.reverse(),
             "the members are not in the order of their names: a comes too late, or twice",
         ),
-        (|d| d.seats[1].instance = Some(Instance(1)), "the members a and b have the same state \
-                                                       directory"),
+        (
+            |d| d.seats[1].instance = Some(Instance(1)),
+            "the members a and b have the same state directory",
+        ),
         (
             |d| d.seats[1].instance = None,
             "member b must name its state directory, except after an upgrade, where no member may",
