@@ -22,8 +22,8 @@ pub enum ConfigError {
     #[error(
         "takeover {takeover:?} is too short: a leader that loses one record has only {usable:?} \
          left at its next record (takeover − 2·publish interval − delivery timeout − fetch wait). \
-         It needs more than grace {grace:?} + kill margin {kill_margin:?}. Lengthen takeover, or \
-         shorten grace"
+         A leader needs more than grace {grace:?} + kill margin {kill_margin:?}. Lengthen \
+         takeover, or shorten grace"
     )]
     Grace { takeover: Duration, usable: Duration, grace: Duration, kill_margin: Duration },
     #[error(
