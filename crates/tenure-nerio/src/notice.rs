@@ -481,7 +481,7 @@ mod tests {
         let tear = crate::state::Tear::Length { bytes: 0 };
         assert_eq!(said(Grants::Torn(tear)), "the table of its grants is damaged");
         assert!(said(Grants::OtherBoot).contains("another boot"));
-        assert!(said(Grants::OtherMemory).contains("an earlier memory"));
+        assert!(said(Grants::OtherMemory).contains("an earlier state directory"));
         assert!(said(Grants::OtherEpoch).contains("before a change of members"));
         assert!(Forgot::of(&Memory::Lost).to_string().contains("remembers nothing"));
     }

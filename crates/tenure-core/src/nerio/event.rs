@@ -439,11 +439,7 @@ impl fmt::Display for OwnEvent {
                 write!(f, "name {name} contested by {one} and {other}")
             }
             Self::AddressContested { who, holder, other } => {
-                write!(
-                    f,
-                    "{who} sends from two addresses, {holder} and {other}; this node believes only \
-                     {holder}"
-                )
+                write!(f, "{who} sends from {holder} and {other}; this node believes {holder}")
             }
             Self::Epochs(_)
             | Self::Changing { .. }
