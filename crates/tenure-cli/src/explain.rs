@@ -19,7 +19,7 @@ static ALL: [Id; 42] = [
     Id("connecting", "the service, the group or other voters have not answered yet"),
     Id("no-quorum", "too few members answer for a quorum"),
     Id("old-leases", "a member waits for the end of leases that it does not remember"),
-    Id("fences", "a member without memory reads the fences of the others"),
+    Id("fences", "a member without stored state reads the fences of the others"),
     Id("behind", "another candidate leads, or is ahead of this candidate"),
     Id("foreign-key", "a key that no candidate made is ahead of this candidate's key"),
     Id("refused", "members or the service refuse this candidate"),

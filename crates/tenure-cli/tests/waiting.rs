@@ -108,11 +108,11 @@ fn runner_names_missing_nodes_once() {
     let asks =
         format!("this process asks {}", stage.members().replace('=', " at ").replace(',', ", "));
     let told = format!(
-        "tenure: one waits: no quorum: nothing heard of a, b, c; {asks}; {keys} [no-quorum]\n"
+        "tenure: one waits: no quorum: no answer from a, b, c; {asks}; {keys} [no-quorum]\n"
     );
     stage.says("one", &told);
     let waiting = &stage.status("one")["waiting"];
-    let text = "no quorum: nothing heard of a, b, c";
+    let text = "no quorum: no answer from a, b, c";
     let missing = ["a", "b", "c"];
     assert_eq!(*waiting, json!({"waiting": "no-quorum", "text": text, "missing": missing}));
 
@@ -120,17 +120,14 @@ fn runner_names_missing_nodes_once() {
     let (code, said) = stage.tenure(&["node", "status"], Some("one"));
     let members = stage.members();
     let told = format!(
-        "id: one\ncluster: t\nelection: e\nleading: false\nmembers: {members}\n\
-         protocol: nerio\nwaiting: no quorum: nothing heard of a, b, c\nwarning: null\n"
+        "id: one\ncluster: t\nelection: e\nleading: false\nmembers: {members}\nprotocol: \
+         nerio\nwaiting: no quorum: no answer from a, b, c\nwarning: null\n"
     );
     assert_eq!((code, said), (Some(0), told));
 
     // The first of three nodes is no longer missing; with the second the runner leads.
     stage.node("a", &["--new"]);
-    stage.says(
-        "one",
-        "tenure: one waits: no quorum: nothing heard of b, c; this process asks b at ",
-    );
+    stage.says("one", "tenure: one waits: no quorum: no answer from b, c; this process asks b at ");
     stage.node("c", &["--new"]);
     stage.says("one", "one leads e");
     let waits = stage.waits("one");
@@ -156,7 +153,7 @@ fn leader_warns_before_its_loss() {
     stage.set("60s", "20s");
     stage.leader_without_quorum(&[]);
     stage.says("one", "warning: one may lose e: the lease was not renewed for ");
-    let text = "no quorum: nothing heard of b, c";
+    let text = "no quorum: no answer from b, c";
     stage.says("one", text);
     let warning = stage.status("one")["warning"].clone();
     let told = warning.as_str().is_some_and(|warning| warning.contains(text));
@@ -191,7 +188,8 @@ fn runner_names_obstacle_after_loss() {
     stage.set("100ms", "10ms");
     stage.leader_without_quorum(&["--grace", "12s"]);
     stage.says("one", "CMD was ended");
-    let text = "this candidate waits for a quorum to confirm its last release, at most for ";
+    let text = "this candidate waits for a quorum to confirm that it gave up the lease, at most \
+                for ";
     stage.says("one", &format!("tenure: one waits: {text}"));
     let waiting = wait::eventually("whom it does not hear", || {
         let waiting = stage.status("one")["waiting"].clone();
@@ -206,7 +204,7 @@ fn runner_names_obstacle_after_loss() {
         assert_eq!(code, Some(4), "{said}");
         said.contains("b does not answer; c does not answer").then_some(())
     });
-    stage.says("one", "tenure: one waits: no quorum: nothing heard of b, c");
+    stage.says("one", "tenure: one waits: no quorum: no answer from b, c");
 }
 
 #[test]
@@ -292,9 +290,10 @@ fn unconfirmed_resignation_names_its_wait() {
         said.starts_with("one resigned (e)\nwarning: no answer at the control socket "),
         "{said}"
     );
-    let why = "this candidate waits for a quorum to confirm its last release, at most for ";
+    let why = "this candidate waits for a quorum to confirm that it gave up the lease, at most for \
+               ";
     let told = said.contains(&format!(" yet: {why}"))
-        && said.contains("; nothing heard of b, c; this command waits");
+        && said.contains("; no answer from b, c; this command waits");
     // On a busy machine CMD may not have ended at that query, or a moment before.
     let early = [" yet: CMD, process ", " yet: the other nodes have not confirmed the resignation"];
     assert!(told || early.iter().any(|early| said.contains(early)), "{said}");

@@ -120,8 +120,8 @@ fn scale(span: Duration, times: u32, over: u32, rounding: Rounding) -> Duration 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum DriftError {
     #[error(
-        "the drift bound must be below 1: at 1 or more a clock may stand still, and cannot time a \
-         lease"
+        "the drift bound must be below 1: with 1 or more a clock may stand still, and such a clock \
+         cannot time a lease"
     )]
     NotBelowOne,
     #[error(

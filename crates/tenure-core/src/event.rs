@@ -81,7 +81,7 @@ pub enum Loss {
     #[error("the store was restored from a backup, replaced or changed")]
     Reset,
     /// The lease may have lasted longer here than at the nodes that granted it.
-    #[error("this node's clock runs apart from those of too many members")]
+    #[error("this node's clock runs faster or slower than those of too many members")]
     Clock,
     #[error("another leader takes precedence over this one")]
     Superseded,

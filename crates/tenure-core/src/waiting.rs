@@ -219,27 +219,26 @@ impl fmt::Display for Sentence<'_> {
                 write!(f, "connecting: {}", List(obstacles, "; "))
             }
             Waiting::NoQuorum { missing } => {
-                write!(f, "no quorum: nothing heard of {}", List(missing, ", "))
+                write!(f, "no quorum: no answer from {}", List(missing, ", "))
             }
             Waiting::OldLeases { at, until, missing } => {
                 let verb = if at.len() == 1 { "grants" } else { "grant" };
-                write!(f, "old leases may last: {} {verb} nothing ", List(at, ", "))?;
+                write!(f, "old leases may still run: {} {verb} nothing ", List(at, ", "))?;
                 self.until(*until, f)?;
                 also(missing, f)
             }
             Waiting::Fences { at, known, missing } => {
                 let has = if at.len() == 1 { "has" } else { "have" };
-                write!(f, "{} {has} no memory (lost, or never written)", List(at, ", "))?;
+                write!(f, "{} {has} no stored state (lost, or never written)", List(at, ", "))?;
                 also(missing, f)?;
                 f.write_str(if *known {
-                    ". The campaign goes on when a full quorum of the other nodes serves"
+                    ". The campaign goes on once the other nodes that serve are a quorum"
                 } else {
-                    ". The campaign goes on when a full quorum of the other nodes serves or, if \
-                     the cluster is new, when all nodes are there"
+                    ". The campaign goes on once the other nodes that serve are a quorum or, if \
+                     the cluster is new, once all nodes run"
                 })?;
                 f.write_str(
-                    ". If these nodes have lost their directories, too, see \
-                     docs/howto/lost-quorum.md",
+                    ". If too few nodes have kept their directories, see docs/howto/lost-quorum.md",
                 )
             }
             Waiting::Behind { who, leading: true } => write!(f, "behind {who}, which leads"),
@@ -259,7 +258,8 @@ impl fmt::Display for Sentence<'_> {
             }
             Waiting::GivingUp { missing, until } => {
                 f.write_str(
-                    "this candidate waits for a quorum to confirm its last release, at most ",
+                    "this candidate waits for a quorum to confirm that it gave up the lease, at \
+                     most ",
                 )?;
                 self.until(*until, f)?;
                 also(missing, f)
@@ -270,13 +270,13 @@ impl fmt::Display for Sentence<'_> {
             }
             Waiting::Drawing => f.write_str("the seat is vacant, and the voters draw a leader"),
             Waiting::NameInUse { by, other } => {
-                let verb = if by.len() == 1 { "says" } else { "say" };
+                let verb = if by.len() == 1 { "reports" } else { "report" };
                 write!(
                     f,
-                    "another process, at {other}, uses this name, {verb} {}: ",
+                    "{} {verb} another process with this candidate's name, at {other}: end one of \
+                     the two, or give one of them another name",
                     List(by, ", ")
-                )?;
-                f.write_str("end one of them, or give it another name")
+                )
             }
         }
     }
@@ -294,7 +294,7 @@ impl Sentence<'_> {
 fn also(missing: &[Arc<str>], f: &mut fmt::Formatter<'_>) -> fmt::Result {
     match missing {
         [] => Ok(()),
-        missing => write!(f, "; nothing heard of {}", List(missing, ", ")),
+        missing => write!(f, "; no answer from {}", List(missing, ", ")),
     }
 }
 
@@ -344,24 +344,26 @@ mod tests {
                 "connecting: c: cannot write",
             ),
             (Waiting::Connecting { obstacles: [sentence.clone()].into() }, "connecting: c is away"),
-            (Waiting::NoQuorum { missing: names(&["a", "c"]) }, "no quorum: nothing heard of a, c"),
+            (Waiting::NoQuorum { missing: names(&["a", "c"]) }, "no quorum: no answer from a, c"),
             (
                 leases(5_210),
-                "old leases may last: b grants nothing for 3.3s more; nothing heard of a",
+                "old leases may still run: b grants nothing for 3.3s more; no answer from a",
             ),
-            (leases(1), "old leases may last: b grants nothing for 0.0s more; nothing heard of a"),
+            (
+                leases(1),
+                "old leases may still run: b grants nothing for 0.0s more; no answer from a",
+            ),
             (
                 Waiting::Fences { at: names(&["b"]), known: true, missing: names(&["c"]) },
-                "b has no memory (lost, or never written); nothing heard of c. The campaign goes \
-                 on when a full quorum of the other nodes serves. If these nodes have lost their \
-                 directories, too, see docs/howto/lost-quorum.md",
+                "b has no stored state (lost, or never written); no answer from c. The campaign \
+                 goes on once the other nodes that serve are a quorum. If too few nodes have kept \
+                 their directories, see docs/howto/lost-quorum.md",
             ),
             (
                 Waiting::Fences { at: names(&["a", "b"]), known: false, missing: Vec::new() },
-                "a, b have no memory (lost, or never written). The campaign goes on when a full \
-                 quorum of the other nodes serves or, if the cluster is new, when all nodes are \
-                 there. If these nodes have lost their directories, too, see \
-                 docs/howto/lost-quorum.md",
+                "a, b have no stored state (lost, or never written). The campaign goes on once the \
+                 other nodes that serve are a quorum or, if the cluster is new, once all nodes \
+                 run. If too few nodes have kept their directories, see docs/howto/lost-quorum.md",
             ),
             (Waiting::Behind { who: "one".into(), leading: true }, "behind one, which leads"),
             (Waiting::Behind { who: "1e26f5".into(), leading: false }, "behind 1e26f5"),
@@ -371,7 +373,7 @@ mod tests {
             ),
             (
                 Waiting::Refused { obstacles: [obstacle].into(), missing: names(&["a"]) },
-                "refused by c: cannot write; nothing heard of a",
+                "refused by c: cannot write; no answer from a",
             ),
             (
                 Waiting::Refused { obstacles: [sentence].into(), missing: Vec::new() },
@@ -386,8 +388,8 @@ mod tests {
                     missing: names(&["b", "c"]),
                     until: Time::from_nanos(4_000_000_000),
                 },
-                "this candidate waits for a quorum to confirm its last release, at most for 2.0s \
-                 more; nothing heard of b, c",
+                "this candidate waits for a quorum to confirm that it gave up the lease, at most \
+                 for 2.0s more; no answer from b, c",
             ),
             (
                 Waiting::Listening { until: Time::from_nanos(5_250_000_000) },
@@ -396,8 +398,8 @@ mod tests {
             (Waiting::Drawing, "the seat is vacant, and the voters draw a leader"),
             (
                 name_in_use(&["a"]),
-                "another process, at 127.0.0.1:7, uses this name, says a: end one of them, or give \
-                 it another name",
+                "a reports another process with this candidate's name, at 127.0.0.1:7: end one of \
+                 the two, or give one of them another name",
             ),
         ] {
             assert_eq!(told(&waiting), text, "{}", waiting.label());

@@ -85,7 +85,7 @@ pub struct Builder<C: Class> {
 /// The reason why a node did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    #[error("this node's handles are of mode {handles}, and the configuration has mode {mode}")]
+    #[error("this node is of a type for mode {handles}, but the configuration has mode {mode}")]
     Mode { mode: Mode, handles: Mode },
     #[error(transparent)]
     Topic(#[from] TopicError),

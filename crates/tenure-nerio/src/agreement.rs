@@ -370,7 +370,7 @@ mod tests {
         differs(&mut agreement, 1, 7_103);
         assert_eq!(
             agreement.explain(silent()).to_string(),
-            "refused by c: it runs with another configuration; nothing heard of b"
+            "refused by c: it runs with another configuration; no answer from b"
         );
         let behind = Waiting::Behind { who: "p".into(), leading: true };
         assert_eq!(agreement.explain(behind.clone()), behind);

@@ -19,7 +19,8 @@ pub enum StartError {
     #[error("grantor {name} is not in the members list ({members})")]
     NotAMember { name: NodeName, members: String },
     #[error(
-        "member {name} must grant leases: give it a storage, or give this candidate another name"
+        "{name} is a member, and a process with its name must grant leases: give this node a \
+         storage, or another name"
     )]
     IsAMember { name: NodeName },
     #[error("the key belongs to cluster {theirs}, and this node to cluster {ours}")]
@@ -68,8 +69,8 @@ pub enum RekeyError {
     /// The keys accept unsealed datagrams, and the node has an address at which a start without
     /// keys is refused.
     #[error(
-        "the keys accept unsealed datagrams, and this process receives on {address}, which is not \
-         a loopback address: remove accept-unsealed, or restart the process with \
+        "the keys permit datagrams without a key, and this process receives on {address}, which is \
+         not a loopback address: remove accept-unsealed, or restart the process with \
          insecure_any_address"
     )]
     Unsealed { address: SocketAddr },

@@ -70,9 +70,9 @@ impl OldList {
         let by = names(&self.by);
         if self.apart {
             return format!(
-                "keep the members of one cluster in the list: that of {by} has {list}. If both \
-                 clusters are to be one, stop the nodes of one, move their state directories away, \
-                 and start them with the list of the other"
+                "keep the members of one cluster in the list: the cluster of {by} has {list}. To \
+                 make one cluster of both, stop the nodes of one, move their state directories \
+                 away, and start them with the list of the other"
             );
         }
         let runs = if self.by.len() == 1 { "runs" } else { "run" };
@@ -82,7 +82,7 @@ impl OldList {
             format!("take {by} out of the list, and see why {by} {runs} elsewhere")
         };
         format!(
-            "if that is the cluster, write its members into the list here: {list}; if not, \
+            "if that is the right cluster, write its members into the list here: {list}; if not, \
              {otherwise}"
         )
     }

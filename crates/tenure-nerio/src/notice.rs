@@ -48,14 +48,14 @@ impl fmt::Display for Forgot {
             Self::OtherBoot => {
                 "its grants are from another boot of its machine, or from another time namespace"
             }
-            Self::OtherMemory => "its grants are from an earlier memory, which was lost",
+            Self::OtherMemory => "its grants are from an earlier state directory, which was lost",
             Self::OtherEpoch => {
                 "its grants are from before a change of members, and the process ended before it \
                  had entered the epoch of the new members"
             }
             Self::NoTable => {
-                "there is no table of its grants: it had granted nothing yet, or an operator \
-                 removed it"
+                "there is no table of its grants: this node had granted nothing yet, or an \
+                 operator removed the table"
             }
             Self::Damaged => "the table of its grants is damaged",
             Self::Everything => {
@@ -221,7 +221,8 @@ impl fmt::Display for Notice {
             Self::NoQuorumAgrees { differing, members } => write!(
                 f,
                 "{} of {members} members run with another configuration ({}), so no quorum agrees \
-                 with this one: cluster, members, quorums and drift must be the same everywhere",
+                 with this process: cluster, members, quorums and drift must be the same \
+                 everywhere",
                 differing.len(),
                 list(differing)
             ),
@@ -238,8 +239,8 @@ impl fmt::Display for Notice {
             Self::LedBefore { leader, election } => write!(
                 f,
                 "{leader} led {election} before this node began with --new, which forgets all \
-                 grants and fences: if this node ever granted before, two may lead now. Stop this \
-                 node, move its directory away, and start it without --new"
+                 grants and fences: if this node ever granted before, two leaders are possible \
+                 now. Stop this node, move its directory away, and start it without --new"
             ),
             Self::Quarantined { until, forgot } => quarantined(*until, *forgot, f),
             Self::GrantsDamaged { error } => damaged(error, f),
@@ -288,7 +289,7 @@ fn other_line(
     let all: Vec<_> = [lacks, has, other].into_iter().flatten().collect();
     write!(
         f,
-        "{}; correct the settings, or, if those of its first start were wrong, see \
+        "{}; correct the settings. If the settings of the first start were wrong, see \
          \"other-line\" in docs/troubleshooting.md",
         all.join(", ")
     )
@@ -325,15 +326,15 @@ fn places(notice: &Notice, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Notice::Exchanged { member, host, address, of } => write!(
             f,
             "{member} answers at {address}, but `members` here has {of} at that address, and \
-             {member} at {host}. Either `members` exchanges {member} and {of}, here or there, or \
-             one was started under the name of the other. Correct `members`, the same everywhere"
+             {member} at {host}. Either `members` swaps {member} and {of}, here or there, or one \
+             of the two was started under the other's name. Correct `members`, the same everywhere"
         ),
         Notice::ForAnother { peer, address, member, host, own } => write!(
             f,
             "{peer} at {address} sends to this node, {own}, a message for {member}, but `members` \
-             here has {member} at {host}. Either `members` exchanges {member} and {own}, here or \
-             there, or one was started under the name of the other. Correct `members`, the same \
-             everywhere"
+             here has {member} at {host}. Either `members` swaps {member} and {own}, here or \
+             there, or one of the two was started under the other's name. Correct `members`, the \
+             same everywhere"
         ),
         Notice::Moved { member, host, address } => write!(
             f,
@@ -345,10 +346,10 @@ fn places(notice: &Notice, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Notice::MemberTwice { member, addresses: [one, other] } => write!(
             f,
             "two processes are the member {member}, at {one} and {other}: stop one of them now. If \
-             one runs on a copy of the other's state directory, or was started with --new, the \
-             grants of both count together, and two leaders are possible. Otherwise stop the one \
-             whose log says that it waits to be let in, or was replaced. Give a member's name to \
-             one process only, and never copy a state directory"
+             one runs on a copy of the other's state directory, or was started with --new, their \
+             grants count together: two leaders are possible. Otherwise stop the process whose log \
+             says that it waits to be let in, or was replaced. Give a member's name to one process \
+             only, and never copy a state directory"
         ),
         _ => Ok(()),
     }
@@ -365,10 +366,10 @@ fn mismatch(
         return write!(
             f,
             "{peer} at {address} is in another cluster, which was founded apart from the one here \
-             (digest {theirs:016x}, here {ours:016x}). If both are to be one: stop the nodes of \
-             the cluster that you give up, move their state directories away, and start them with \
-             the members list of the other. If both stay: no members list has nodes of both, and \
-             each node has an address of its own"
+             (digest {theirs:016x}, here {ours:016x}). To make one cluster of both: stop the nodes \
+             of the cluster that you give up, move their state directories away, and start them \
+             with the members list of the other. To keep both: let no members list have nodes of \
+             both, and give each node an address of its own"
         );
     }
     match peer.as_str() {
@@ -429,7 +430,7 @@ mod tests {
                          differ: ";
             told.strip_prefix(begin).unwrap().to_owned()
         };
-        let fix = "; correct the settings, or, if those of its first start were wrong, see \
+        let fix = "; correct the settings. If the settings of the first start were wrong, see \
                    \"other-line\" in docs/troubleshooting.md";
         let what = |told: String| told.strip_suffix(fix).unwrap().to_owned();
         assert_eq!(what(told("c", "", false)), "`members` lacks c");
@@ -474,13 +475,13 @@ mod tests {
         let reserve = Fence::NONE;
         let said = |grants| Forgot::of(&Memory::Kept { reserve, grants }).to_string();
         let missing = said(Grants::Missing);
-        for why in ["granted nothing yet", "an operator removed it"] {
+        for why in ["granted nothing yet", "an operator removed the table"] {
             assert!(missing.contains(why), "{missing}");
         }
         let tear = crate::state::Tear::Length { bytes: 0 };
         assert_eq!(said(Grants::Torn(tear)), "the table of its grants is damaged");
         assert!(said(Grants::OtherBoot).contains("another boot"));
-        assert!(said(Grants::OtherMemory).contains("an earlier memory"));
+        assert!(said(Grants::OtherMemory).contains("an earlier state directory"));
         assert!(said(Grants::OtherEpoch).contains("before a change of members"));
         assert!(Forgot::of(&Memory::Lost).to_string().contains("remembers nothing"));
     }

@@ -205,7 +205,9 @@ impl Drop for Records {
             drop(flushes);
             if ended.recv_timeout(LAST_FLUSH) == Err(RecvTimeoutError::Timeout) {
                 let last = self.hangs(LAST_FLUSH);
-                tracing::warn!("{last}; the state directory stays locked until it has");
+                tracing::warn!(
+                    "{last}; the state directory stays locked until the write has ended"
+                );
             }
         }
     }

@@ -594,8 +594,8 @@ mod tests {
         let why = set("b", known);
         assert_eq!(
             why.to_string(),
-            "these nodes have no memory (lost, or never written): a, b. The other nodes are no \
-             quorum from which they could read the fences, so they never grant again"
+            "these nodes have no stored state (lost, or never written): a, b. The other nodes are \
+             too few for a quorum, so these nodes cannot read the fences, and never grant again"
         );
         assert!(why.is_for_ever(), "{}", why.fix());
         assert!(set("c", None).is_for_ever(), "c has answered both that it remembers");
@@ -617,8 +617,8 @@ mod tests {
         let why = wait("b");
         assert_eq!(
             why.to_string(),
-            "a, b wait to be let in, and only a quorum of epoch 0 lets nodes in, but its other \
-             members are no quorum: these nodes never grant again"
+            "a, b wait to be let in. Only a quorum of epoch 0 lets nodes in, and the other members \
+             are too few for a quorum: these nodes never grant again"
         );
         assert!(why.is_for_ever() && why.fix().contains("tenure node recover"), "{}", why.fix());
     }
@@ -763,8 +763,8 @@ mod tests {
         let why = seen.obstacle(None).unwrap();
         assert_eq!(
             why.to_string(),
-            "b waits to be let in, and only a quorum of epoch 1 lets nodes in, but its other \
-             members are no quorum: these nodes never grant again"
+            "b waits to be let in. Only a quorum of epoch 1 lets nodes in, and the other members \
+             are too few for a quorum: these nodes never grant again"
         );
         assert_eq!((seen.membership.id().number, seen.members[&name("b")]), (1, None));
     }

@@ -114,8 +114,8 @@ fn unreadable_directory() {
     fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).unwrap();
     assert_eq!(
         text,
-        "cannot open state directory /T/a: Permission denied (os error 13); it must belong to \
-         the user of this process"
+        "cannot open state directory /T/a: Permission denied (os error 13); run this process as \
+         the owner of that path, or change the owner (chown)"
     );
 }
 
@@ -143,12 +143,12 @@ fn a_directory_of_another_grantor() {
     };
     assert_eq!(
         refusal("orders", "b"),
-        "state directory /T/a belongs to node a, this is node b; each node needs its own \
+        "state directory /T/a belongs to node a, and this is node b; each node needs its own \
          directory"
     );
     assert_eq!(
         refusal("bills", "a"),
-        "state directory /T/a belongs to node a of cluster orders, this is cluster bills; each \
+        "state directory /T/a belongs to node a of cluster orders, and this is cluster bills; each \
          cluster needs its own directory"
     );
 }
@@ -162,8 +162,8 @@ fn old_directories() {
     assert_eq!(
         refusal(&parent, &path, Opening::New),
         format!(
-            "state directory /T/a is not new: it holds the memory {} of node a in cluster \
-             orders, started 1 times; start without --new",
+            "state directory /T/a is not new: it belongs to node a in cluster orders, started 1 \
+             times (memory {}); start without --new",
             recovered.durable.instance
         )
     );
@@ -171,8 +171,8 @@ fn old_directories() {
     fs::write(path.join("grants"), "").unwrap();
     assert_eq!(
         refusal(&parent, &path, Opening::New),
-        "state directory /T/a is not new: it holds \"grants\" of a memory whose identity file \
-         is lost; start without --new, so that the fences are read from the other grantors"
+        "state directory /T/a is not new: it holds \"grants\", but its identity file is lost; \
+         start without --new, so that the fences are read from the other grantors"
     );
 }
 
@@ -197,9 +197,9 @@ fn foreign_files() {
                   the other grantors";
     check(
         &good[..30],
-        &format!("/T/a/identity is damaged: it has 30 bytes of {}; {advice}", good.len()),
+        &format!("/T/a/identity is damaged: it has 30 bytes instead of {}; {advice}", good.len()),
     );
-    check(b"", &format!("/T/a/identity is damaged: it has 0 bytes of 20; {advice}"));
+    check(b"", &format!("/T/a/identity is damaged: it has 0 bytes instead of 20; {advice}"));
     let mut bad = good.clone();
     let sum = good.len() - 4;
     let stored = u32::from_le_bytes(*good.last_chunk().unwrap());
@@ -208,8 +208,8 @@ fn foreign_files() {
     check(
         &bad,
         &format!(
-            "/T/a/identity is damaged: its checksum is {computed:08x}, {stored:08x} was stored; \
-             {advice}"
+            "/T/a/identity is damaged: its checksum is {computed:08x}, but {stored:08x} was \
+             stored; {advice}"
         ),
     );
     // An empty name for the cluster.
@@ -280,8 +280,8 @@ fn remaining_messages() {
     let full = state::WriteError::Full { path: "/T/a/grants".into(), held: 1 << 20 };
     assert_eq!(
         full.to_string(),
-        "/T/a/grants has no room for another election: it holds 1048576; let some elections end \
-         first"
+        "/T/a/grants has no room for another election: it holds 1048576 elections; let some of \
+         them end first"
     );
     for (number, text) in [
         (28, "No space left on device (os error 28); free some space on its file system"),

@@ -139,8 +139,8 @@ pub(crate) fn check_proc() -> io::Result<()> {
         Ok(())
     } else {
         Err(io::Error::other(
-            "/proc is that of another PID namespace; mount one for this namespace, as \
-             `unshare --mount-proc` does",
+            "/proc belongs to another PID namespace; mount a /proc for this namespace, as `unshare \
+             --mount-proc` does",
         ))
     }
 }

@@ -33,7 +33,7 @@ pub enum SuperviseError {
          come at once; lengthen the lease or shorten the grace"
     )]
     TooLate { remaining: Duration, grace: Duration },
-    #[error("the command was not started: a stop came first")]
+    #[error("the command was not started: a request to stop came first")]
     Stopped,
     #[error(
         "{}: cannot write the file that tells the command its deadline: {source}", .path.display()
@@ -53,7 +53,7 @@ pub enum SuperviseError {
          the file system of this path still answers", .path.display()
     )]
     Stuck { path: PathBuf, waited: Duration },
-    #[error("the command was not started, {doing} failed: {source}")]
+    #[error("the command was not started: {doing} failed: {source}")]
     Setup { doing: String, source: io::Error },
     /// The guard ended, or did nothing until the lease was nearly over, before it reported that the
     /// command runs. Nothing is left running.

@@ -25,9 +25,8 @@ const NAME: &CStr = c"tenure:launch";
 const INTERPRETER_MAX: u64 = 256;
 
 /// Text for a file that is there, but that `execve` does not find.
-const NO_LOADER: &str = "the dynamic loader that it names is not on this machine; a program built \
-                         for another C library or another distribution needs the loader that \
-                         `file` and `ldd` name";
+const NO_LOADER: &str = "its dynamic loader is not on this machine; install the loader that `file` \
+                         names, or build the program for the C library of this machine";
 
 /// The order that a guard hands to its launcher with the command's standard input.
 type Go = ();

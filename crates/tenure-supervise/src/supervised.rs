@@ -332,7 +332,8 @@ impl Supervised {
                     // lost. The next event shows which.
                     None | Some(Ok(()) | Err(SuperviseError::GuardGone)) => {}
                     Some(Err(error)) => {
-                        tracing::warn!(%error, "the command keeps the lease of its start");
+                        tracing::warn!(%error, "the command keeps the end of the lease that it \
+                                                knew at its start");
                     }
                 }
             }
@@ -429,7 +430,7 @@ impl Supervised {
                         left = ?self.strays.pids(),
                         "these processes were killed and do not end (they may run as another \
                          user). They may belong to the command, so this process waits for their \
-                         end: end them"
+                         end: end these processes"
                     );
                 }
                 Ok(_) => {}

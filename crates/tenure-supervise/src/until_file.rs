@@ -81,8 +81,7 @@ impl Shared {
                     let path = writer.path.display();
                     tracing::warn!(
                         %path, %error,
-                        "the until file cannot be renewed: its readers find an older, earlier \
-                         deadline"
+                        "the until file cannot be renewed: its readers see an earlier deadline"
                     );
                 }
                 Ok(()) | Err(_) => {}

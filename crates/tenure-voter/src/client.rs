@@ -236,7 +236,7 @@ async fn ask(
 
 /// The failure of an answer from another web server, or from a proxy without a voter behind it.
 fn no_voter(status: StatusCode) -> Failure {
-    let why = format!("it answers HTTP, {status}, but is no voter of Tenure");
+    let why = format!("it answers HTTP with {status}, but is no voter of Tenure");
     Failure::new("not_a_voter", why)
 }
 
@@ -258,7 +258,7 @@ fn sign(
 fn unauthenticated(status: StatusCode, body: &[u8]) -> Failure {
     let said = serde_json::from_slice::<crate::wire::Problem>(body);
     let said = said.map_or_else(|_| String::new(), |problem| format!(": {}", problem.detail));
-    Failure::new(FORGED, format!("its answer, {status}, has no right MAC{said}"))
+    Failure::new(FORGED, format!("its answer, {status}, carries no valid MAC{said}"))
 }
 
 /// The failure with all its causes in words.

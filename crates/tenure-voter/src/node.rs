@@ -69,7 +69,7 @@ pub struct Builder<C: Class> {
 /// The reason why a voter did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    #[error("this node's handles are of mode {handles}, and the configuration has mode {mode}")]
+    #[error("this node is of a type for mode {handles}, but the configuration has mode {mode}")]
     Mode { mode: Mode, handles: Mode },
     #[error(
         "mode majority needs a state directory: the promises of a voter must survive its process; \

@@ -141,8 +141,8 @@ pub enum OptionsError {
     )]
     Unprotected { listen: SocketAddr },
     #[error(
-        "TLS with the system's authorities and no secret: every host of the web has such a \
-         certificate; give the voters' own authority, or a secret file"
+        "there is no secret, and TLS trusts the system's authorities, whose certificates every \
+         host of the web has; give the voters' own authority, or a secret file"
     )]
     AnyCertificate,
     #[error(

@@ -31,13 +31,13 @@ pub struct Seeds {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum SeedsError {
     #[error(
-        "the seed host {host:?} must be a name or an address, with http:// or https:// before it \
-         and a port after it where needed: voters.example:8080"
+        "the seed host {host:?} must be a name or an address, with a scheme (http:// or https://) \
+         and a port where needed, such as voters.example:8080"
     )]
     Host { host: String },
     #[error(
-        "the seed path {path:?} must be a path without a host, as /voter: give the host as the \
-         seed host"
+        "the seed path {path:?} must be a path without a host, such as /voter: give the host as \
+         the seed host"
     )]
     Path { path: String },
 }

@@ -56,8 +56,8 @@ pub enum MemoryError {
     #[error(transparent)]
     System(#[from] SystemError),
     #[error(
-        "state directory {path} belongs to voter {found} of election {of}, this is voter {voter} \
-         of {election}; each voter needs its own directory"
+        "state directory {path} belongs to voter {found} of election {of}, and this is voter \
+         {voter} of {election}; each voter needs its own directory"
     )]
     OtherVoter {
         path: PathBuf,

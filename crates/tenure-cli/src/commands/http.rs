@@ -91,7 +91,7 @@ fn token(file: &Path) -> Result<String, Failure> {
     let one_line = "write the token into the file, on one line";
     let read = SecretFile::read(file).map_err(|what| refuse(what, one_line))?;
     if SecretFile::is_open(read.mode) {
-        let what = format!("can be read or changed by others, its mode is {:o}", read.mode);
+        let what = format!("can be read or changed by others (mode {:o})", read.mode);
         return Err(refuse(
             what,
             "chmod 600 the file, and write a new token into it: others may \

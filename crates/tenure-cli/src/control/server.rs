@@ -109,7 +109,7 @@ async fn keep(place: Weak<Mutex<SocketFile>>, mut listener: UnixListener, servic
             Ok(new) => {
                 listener = new.unwrap_or(listener);
                 warn(&format!(
-                    "the control socket {path}, its lock or their directory was removed, and \
+                    "the control socket {path}, its lock file or its directory was removed, and \
                      tenure has made it again: find out which program removes files there, or give \
                      another --control"
                 ));

@@ -151,7 +151,7 @@ pub(super) fn supported(
     if can {
         return Ok(());
     }
-    let what = format!("{command} is not supported by {}", protocol.name);
+    let what = format!("{command} is not supported by {}", protocol.shown());
     Err(layers.origins.usage(what, fix, &["protocol"]))
 }
 
@@ -189,7 +189,8 @@ impl TellSettings {
         let protocol = layers.protocol()?;
         let all = layers.required(&table::EVERY_ROLE)?;
         if all && protocol.role.is_none() {
-            let what = format!("--all is for elections with roles, and {} has none", protocol.name);
+            let what =
+                format!("--all is for elections with roles, and {} has no roles", protocol.shown());
             return Err(layers.origins.usage(what, "remove --all", &["all", "protocol"]));
         }
         Ok(Self { all, ..Self::of(layers, protocol, election)? })

@@ -262,7 +262,7 @@ mod tests {
 
     #[test]
     fn foreign_proc_is_reported_as_such() {
-        let source = std::io::Error::other("/proc is that of another PID namespace");
+        let source = std::io::Error::other("/proc belongs to another PID namespace");
         let error = SuperviseError::Setup { doing: "looking for processes".into(), source };
         let failure = unusable(&error);
         assert_eq!(failure.exit, Exit::NotExecutable);

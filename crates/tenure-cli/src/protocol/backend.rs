@@ -150,7 +150,7 @@ pub enum AskedElection {
 
 /// The failure of a protocol that claims a capability, and does not implement it.
 fn unsupported(what: &str) -> Failure {
-    let what = format!("the protocol says that it has {what}, and does not answer it");
+    let what = format!("the protocol claims to have {what}, but does not carry it out");
     Failure::new(Exit::Bug, what, "report it")
 }
 

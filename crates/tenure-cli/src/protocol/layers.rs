@@ -160,7 +160,7 @@ impl<'a> Layers<'a> {
                 return Err(self.origins.explain(failure, &[table::PROTOCOL.spec.name]));
             }
             if let Some((text, origin)) = self.text(spec)? {
-                let origin = Origin::Unused(Box::new(origin), protocol.name);
+                let origin = Origin::Unused(Box::new(origin), protocol.shown());
                 // Parse the text as its own protocol does: the text may be a secret, which only
                 // that protocol's parser hides.
                 let text = (spec.check)(&text).unwrap_or_else(|refusal| {

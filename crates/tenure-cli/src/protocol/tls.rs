@@ -125,13 +125,13 @@ fn warn_of_mode(layers: &mut Layers<'_>, what: &str, path: &Path, mode: u32) {
         return;
     }
     let others = for_others(what, path, mode);
-    let text = format!("{others}: make the file private: chmod 600 {}", word(path));
+    let text = format!("{others}; make the file private: chmod 600 {}", word(path));
     layers.warn(tagged(&text, PERMISSIONS));
 }
 
 fn for_others(what: &str, path: &Path, mode: u32) -> String {
     let path = quoted(&path.display().to_string());
-    format!("others can read or change the {what} {path}, its mode is {mode:o}")
+    format!("others can read or change the {what} {path} (mode {mode:o})")
 }
 
 fn word(path: &Path) -> String {
@@ -147,12 +147,12 @@ pub fn login(layers: &mut Layers<'_>) -> Result<Option<Login>, Failure> {
         (Some(user), Some(password)) => Ok(Some(Login { user, password, file })),
         (None, None) => Ok(None),
         (Some(_), None) => {
-            let what = "--user is set and no password is";
+            let what = "--user is set without a password";
             let fix = format!("set {}, or give --password-file FILE", PASSWORD.variable);
             Err(layers.origins.usage(what, fix, &["user"]))
         }
         (None, Some(_)) => {
-            let what = "a password is set and --user is not";
+            let what = "a password is set without --user";
             let failure = Failure::usage(what, "give --user NAME, or unset the password");
             Err(layers.origins.explain(failure, &["user", PASSWORD.name]))
         }

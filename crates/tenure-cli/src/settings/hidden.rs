@@ -81,7 +81,7 @@ impl Hidden {
     pub fn reread(&self, path: &Path) -> Result<String, String> {
         let SecretFile { bytes, mode } = SecretFile::read(path)?;
         if self.is_kept_from_others && SecretFile::is_open(mode) {
-            return Err(format!("others can read or change it, its mode is {mode:o}"));
+            return Err(format!("others can read or change it (mode {mode:o})"));
         }
         String::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())
     }

@@ -48,11 +48,11 @@ fn found([first, second, last]: [&'static str; 3]) {
          round-trip = \"100ms\"";
     let mut cluster = Cluster::new(env!("CARGO_BIN_EXE_tenure"), ["a", "b", "c"], settings);
     cluster.node(first, &[]);
-    cluster.says(first, "has no memory (lost, or never written), and asks the other members");
+    cluster.says(first, "has no stored state (lost, or never written), and asks the other members");
     cluster.node(second, &[]);
     for (node, other) in [(first, second), (second, first)] {
         cluster.says(node, &format!("{last} does not answer: start it"));
-        cluster.says(node, &format!("{other} has no memory either"));
+        cluster.says(node, &format!("{other} has no stored state either"));
         cluster.says(node, "founded when all members are there");
         assert_eq!(cluster.status(node)["service"], "recovering", "{}", cluster.log(node));
     }
@@ -107,9 +107,9 @@ fn commands_advise_recovery() {
     for node in ["b", "c"] {
         stage.says(node, "if too few members have kept their directories for a quorum, see");
     }
-    let lost = "b, c wait to be let in, and only a quorum of epoch 0 lets nodes in";
+    let lost = "b, c wait to be let in. Only a quorum of epoch 0 lets nodes in";
     let fix = "run tenure node recover";
-    let commands = [(&["members"][..], lost), (&["leader"], "b waits to be let in, and only")];
+    let commands = [(&["members"][..], lost), (&["leader"], "b waits to be let in. Only")];
     for (command, what) in commands {
         let Answer { out, err, .. } = stage.ask(command);
         assert!(err.contains(what) && err.contains(fix), "{command:?}: {out}{err}");

@@ -82,7 +82,7 @@ fn member_is_a_single_process() {
         }
     };
     refused(&[], 74, &["another process has the control socket"]);
-    let of_member = format!("that of the member {id}, which is one process");
+    let of_member = format!("belongs to member {id}, which is one process");
     refused(&["--election", "other"], 74, &[&of_member]);
     let elsewhere = ["--control", "x.sock"];
     refused(&elsewhere, 74, &["is in use by another socket", "tenure node, or tenure run --name"]);

@@ -44,7 +44,7 @@ impl<const N: usize> Stage<N> {
             self.names.into_iter().filter(|name| !self.running.contains(name)).collect();
         let silent = silent.join(", ");
         self.cluster
-            .says("one", &format!("no quorum: nothing heard of {silent}; this process asks "));
+            .says("one", &format!("no quorum: no answer from {silent}; this process asks "));
         let log = self.cluster.log("one");
         assert_eq!(log.matches("works with").count(), leaderships, "{log}");
         assert_eq!(self.cluster.leader(&[]), None);

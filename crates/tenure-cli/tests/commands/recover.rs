@@ -106,13 +106,14 @@ fn runbook_recovers_lost_directories() {
     step(2, "Find the lost members");
     refused(&three, "a", &["--lost", "a", WORD], 2, "no recovery is needed");
     refused(&three, "a", &["--lost", "a,b"], 2, "with it you confirm");
-    refused(&three, "c", &["--lost", "b,c", WORD], 74, "is not lost: it holds the memory");
+    refused(&three, "c", &["--lost", "b,c", WORD], 74, "is not lost: it was started ");
     refused(&three, "a", &["--lost", "b,c", WORD], 74, "remembers nothing, and a is not among");
 
     step(3, "Recover the first one");
     let vain = ["node", "recover", "--name", "a", "--state", "vain", "--lost", "a,b", WORD];
     let early = three.ask(&vain);
-    let first = "and those of c are not: these know the fences, and whether members were changed";
+    let first = "but the directories of c are not: they know the fences, and whether members were \
+                 changed";
     assert!(early.code == Some(74) && early.err.contains(first), "{}", early.err);
     let low = ["--lost", "a,b", WORD, "--fence-floor", "7"];
     refused(&three, "c", &low, 74, "a fence floor of 7 is too low");

@@ -49,11 +49,11 @@ fn refuses_wrong_words(four: &Cluster) {
     refused(four, "c", &["--lost", "a,b", WORD, "--epoch", "2-7"], 74, "earlier than");
     refused(four, "c", &["--lost", "a,b", WORD, "--epoch", "0-7"], 74, "later than");
     let of_a = ["--lost", "b,c", WORD, "--epoch", "1-7"];
-    refused(four, "a", &of_a, 74, "holds no memory of epoch 1");
+    refused(four, "a", &of_a, 74, "knows nothing of epoch 1");
     let other = ["--lost", "a,b", WORD, "--epoch", "1-7"];
     refused(four, "c", &other, 74, "as the first run printed them");
     let weights = ["--lost", "a,b", WORD, "--quorums", "weights:a=1,c=1"];
-    refused(four, "c", &weights, 2, "that are left make no epoch");
+    refused(four, "c", &weights, 2, "that are left cannot form the next epoch");
 }
 
 /// Three members became four, two of which are lost.
@@ -82,7 +82,7 @@ fn runbook_recovers_changed_members() {
     nodes(&mut four, &["a", "b"]);
     let safe = ["node", "wait-safe", "--name", "c", "--wait", "50s", "--members", &first];
     let Answer { code, err, .. } = four.ask(&safe);
-    let never = "a, b wait to be let in, and only a quorum of epoch 1 lets nodes in";
+    let never = "a, b wait to be let in. Only a quorum of epoch 1 lets nodes in";
     assert!(code == Some(1) && err.contains(never), "{err}");
     assert!(err.contains("docs/howto/lost-quorum.md"), "{err}");
 
@@ -159,7 +159,13 @@ fn earlier_member_follows_recovered() {
     ["a", "d", "e"].iter().for_each(|name| lose(&five, name));
 
     // The directory of a is empty, and only b and c know that members were changed.
-    refused(&five, "a", &["--lost", "a,d,e", WORD], 74, "and those of b, c are not: these know");
+    refused(
+        &five,
+        "a",
+        &["--lost", "a,d,e", WORD],
+        74,
+        "but the directories of b, c are not: they know",
+    );
     let all = recover(&five, "a", &["--lost", "a,b,c,d,e", WORD]);
     assert_eq!(all.code, Some(0), "{}", all.err);
     assert_eq!(as_printed(&five, &all.out, "d").code, Some(0));

@@ -31,7 +31,7 @@ fn minority_shows_weak_leader() {
     cluster.kill("a");
     cluster.kill("b");
     names(&cluster, "observer", "c");
-    cluster.says("one", "no quorum: nothing heard of a, b\n");
+    cluster.says("one", "no quorum: no answer from a, b\n");
     assert_eq!(cluster.leader(&election), None);
     cluster.node("a", &[]);
     names(&cluster, "observer", "a");

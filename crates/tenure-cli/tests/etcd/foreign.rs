@@ -12,9 +12,9 @@ fn foreign_keys_are_reported_and_deleted() {
     let host = Host::of(&cluster);
     cluster.etcdctl(&["put", "billing/note", "hello"]).unwrap();
     let why = "key billing/note belongs to no candidate, and candidates wait behind it: its name \
-               does not end in the id of a lease: look at it with `etcdctl get billing/note";
-    let delete = "make sure that the process that made it has ended, then delete it with `etcdctl \
-                  del billing/note`";
+               does not end in the id of a lease: look at the key with `etcdctl get billing/note";
+    let delete = "make sure that the process that made the key has ended, then delete the key with \
+                  `etcdctl del billing/note`";
     let told = host.ask(&["leader", "--election", "billing"]);
     let text = format!("vacant: nobody leads: {why}`; {delete}");
     let (said, _) = told.out.rsplit_once("; asked ").unwrap();
@@ -26,8 +26,8 @@ fn foreign_keys_are_reported_and_deleted() {
     // A candidate cannot see whether the key has a lease.
     runner.line(
         &format!(
-            "warning: billing: {why} --write-out=fields`; if its \"Lease\" is not 0, a leader of \
-             another program may own it: leave it; else {delete}"
+            "warning: billing: {why} --write-out=fields`. If its \"Lease\" is not 0, leave the \
+             key: a leader of another program may own it. If its \"Lease\" is 0, {delete}"
         ),
         1,
     );

@@ -6,10 +6,12 @@ use tenure_services::etcd::{Cluster, ClusterConfig, Version};
 use crate::runner::{Host, soon};
 use crate::runs::{WORK, no_key_left};
 
-const TWO_FOR_ONE: &str = "warning: etcd grants a lease of 2 s at least, and 1 s were asked for: \
-                           taking over after a crash takes 2 s";
-const FIFTEEN_FOR_TEN: &str = "warning: etcd grants a lease of 15 s at least, and 10 s were asked \
-                               for: taking over after a crash takes 15 s";
+const TWO_FOR_ONE: &str = "warning: etcd grants no lease shorter than 2 s, and this process asked \
+                           for 1 s: after a crash of the leader, the next leader waits for up to 2 \
+                           s";
+const FIFTEEN_FOR_TEN: &str = "warning: etcd grants no lease shorter than 15 s, and this process \
+                               asked for 10 s: after a crash of the leader, the next leader waits \
+                               for up to 15 s";
 /// A lease in seconds, longer than a busy machine needs.
 const LONG: u32 = 10;
 

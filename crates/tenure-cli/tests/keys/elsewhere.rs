@@ -61,7 +61,7 @@ fn key_decides_what_members_answer() {
     let line = observer.line("leader web", 1);
     assert!(line.contains(" unless it renews, heard ") && line.ends_with("s ago"), "{line}");
 
-    let elsewhere = "covers billing/*, and not the election \"other/x\"";
+    let elsewhere = "covers only billing/*, and this command needs the election \"other/x\"";
     for (command, lacks) in [
         (&RESIGN[..], "not the right to resign"),
         (&["transfer", "--remote", "--to", "web-2"], "not the right to resign"),

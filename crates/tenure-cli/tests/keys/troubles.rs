@@ -31,10 +31,10 @@ fn status_shows_unusable_key_file() {
         // Only the mode makes the file unusable, and the right mode must be enough as a remedy.
         fs::set_permissions(&file, Permissions::from_mode(0o606)).unwrap();
         fs::write(&file, fs::read_to_string(&file).unwrap() + "\n").unwrap();
-        until("others can read it", || warned(&fleet, process).contains("its mode is 606"));
+        until("others can read it", || warned(&fleet, process).contains("(mode 606)"));
         fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
         until("it is mended", || warned(&fleet, process).is_empty());
-        assert_eq!(fleet.log(process).matches("its mode is 606").count(), 1, "it is warned once");
+        assert_eq!(fleet.log(process).matches("(mode 606)").count(), 1, "it is warned once");
     }
 }
 
@@ -67,10 +67,9 @@ fn unaccepted_key_points_to_node_logs() {
     let of_other = fleet.issue(&other, "other.app.key");
     fleet.runner("web", &of_other, &[]);
     let told = [
-        "web waits: no quorum: nothing heard of a, b, c; this process asks a at ",
-        "; a node \
-                ignores a process whose key it does not accept (a node without a key accepts \
-                none), and its log names that process",
+        "web waits: no quorum: no answer from a, b, c; this process asks a at ",
+        "; a node ignores a process whose key it does not accept, and names that process in its \
+         log; a node without a key accepts no key",
     ];
     let says = || told.iter().all(|told| fleet.log("web").contains(told));
     until("it says what may be behind it", says);

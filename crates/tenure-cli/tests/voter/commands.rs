@@ -61,7 +61,7 @@ fn foreign_servers_are_named() {
         for words in [&["leader"][..], &["members", "show"]] {
             let unknown = network.machine.ask(&[words, &["--voter-list", &*list]].concat());
             assert_eq!(unknown.code, Some(4), "{}", unknown.err);
-            for part in [&*url, "it answers HTTP, 404 Not Found, but is no voter of Tenure"] {
+            for part in [&*url, "it answers HTTP with 404 Not Found, but is no voter of Tenure"] {
                 assert!(unknown.err.contains(part), "{part}: {}", unknown.err);
             }
         }

@@ -48,7 +48,9 @@ fn different_voter_lists_are_reported() {
     assert_eq!(shown.code, Some(4), "{}{}", shown.out, shown.err);
     assert!(shown.out.contains("has no vote yet: it begins with a, b, c"), "{}", shown.out);
     assert!(
-        shown.err.contains("the voters have not founded their network: it begins with a, b, c"),
+        shown.err.contains(
+            "the voters have not founded their network yet: all its first voters must run (a, b, c)"
+        ),
         "{}",
         shown.err
     );
@@ -83,7 +85,7 @@ fn foreign_election_or_secret_is_refused() {
     assert_eq!(leader.code, Some(0), "{}", leader.err);
     let fix = "fix: give --secret-file";
     for (asks, words, told) in [
-        (&wrong, &["leader"][..], "has no right MAC"),
+        (&wrong, &["leader"][..], "carries no valid MAC"),
         (&wrong, &["members", "show"], fix),
         (&stranger, &["members", "remove", "a"], fix),
     ] {

@@ -18,7 +18,7 @@ fn quick_command_is_reported_correctly() {
         let code = stage.ended("one").code();
         let log = stage.log("one");
         assert_eq!(code, Some(128 + 9), "{log}");
-        for lost in ["the guard is lost", "the guard keeps", "keeps the lease of its start"] {
+        for lost in ["the guard is lost", "the guard keeps", "keeps the end of the lease"] {
             assert!(!log.contains(lost), "{log}");
         }
     }

@@ -49,7 +49,7 @@ fn verbose_logs_repeat_no_warning() {
     for node in ["a", "b", "c"] {
         stage.says(node, "two at 127.0.0.1:");
     }
-    stage.says("two", "so no quorum agrees with this one");
+    stage.says("two", "so no quorum agrees with this process");
     for name in ["a", "b", "c", "two"] {
         let said = stage.log(name);
         let texts = ["refuses this candidate", "two at 127.0.0.1:", "no quorum agrees", "granting"];

@@ -140,8 +140,8 @@ impl OwnEvent {
             Self::ClockOff { from: 0, .. } => f.write_str("the wall clock has stepped"),
             Self::ClockOff { from, of } => write!(
                 f,
-                "the wall clock differs from those of {from} of {of} other participants by more \
-                 than the max clock skew allows"
+                "the wall clock differs from the clocks of {from} of the {of} other participants \
+                 by more than the max clock skew"
             ),
             Self::ClockRight => f.write_str("no other participant's clock differs any more"),
             event => fmt::Display::fmt(event, f),

@@ -166,9 +166,9 @@ impl fmt::Display for Objection {
             Self::Refused(refusal) => write!(f, "etcd refuses the request: {refusal}"),
             Self::Nested { other } => write!(
                 f,
-                "this election would share keys with {other}, in which this process takes part or \
-                 which it observes: one of the two names begins with the other name and a slash. \
-                 Rename one of the two elections"
+                "this election would share keys with {other}, another election of this process: \
+                 one of the two names begins with the other name and a slash. Rename one of the \
+                 two elections"
             ),
             Self::EndsInSlash => f.write_str(
                 "an election's name on etcd must not end in a slash. Without the slash it is the \
@@ -203,8 +203,8 @@ impl fmt::Display for OwnEvent {
             // Leave the lease out: a log then prints the same line once, not once for each lease.
             Self::Opened { asked, granted, .. } => write!(
                 f,
-                "etcd grants a lease of {granted} s at least, and {asked} s were asked for: taking \
-                 over after a crash takes {granted} s"
+                "etcd grants no lease shorter than {granted} s, and this process asked for {asked} \
+                 s: after a crash of the leader, the next leader waits for up to {granted} s"
             ),
             Self::Moving { from, to, term, .. } => write!(
                 f,
@@ -224,7 +224,7 @@ impl fmt::Display for OwnEvent {
             }
             Self::Foreign(Some(foreign)) => foreign.fmt(f),
             Self::Foreign(None) => {
-                f.write_str("no foreign key is ahead of the candidates any more")
+                f.write_str("candidates no longer wait behind a key that no candidate made")
             }
             Self::Ignored(reason) => write!(f, "ignored: {}", reason.label()),
         }

@@ -172,25 +172,27 @@ impl Foreign {
     #[must_use]
     pub fn why(&self) -> Arc<str> {
         let key = shell_word(&self.key);
-        let show = format!("look at it with `etcdctl get {key}`");
+        let show = format!("look at the key with `etcdctl get {key}`");
         let delete = format!(
-            "make sure that the process that made it has ended, then delete it with `etcdctl del \
-             {key}`"
+            "make sure that the process that made the key has ended, then delete the key with \
+             `etcdctl del {key}`"
         );
         let name = "its name does not end in the id of a lease";
         match &self.kind {
             Kind::Name { has_lease: Some(true) } => {
                 format!(
-                    "{name}, but it has a lease, so a leader of another program may own it: {show}"
+                    "{name}, but the key has a lease, so a leader of another program may own the \
+                     key: {show}"
                 )
             }
             Kind::Name { has_lease: Some(false) } => format!("{name}: {show}; {delete}"),
             Kind::Name { has_lease: None } => format!(
-                "{name}: look at it with `etcdctl get {key} --write-out=fields`; if its \"Lease\" \
-                 is not 0, a leader of another program may own it: leave it; else {delete}"
+                "{name}: look at the key with `etcdctl get {key} --write-out=fields`. If its \
+                 \"Lease\" is not 0, leave the key: a leader of another program may own it. If its \
+                 \"Lease\" is 0, {delete}"
             ),
             Kind::Unleased => {
-                format!("it has no lease, so it never goes by itself: {show}; {delete}")
+                format!("it has no lease, so etcd never deletes it by itself: {show}; {delete}")
             }
             Kind::Deeper { election } => format!(
                 "a candidate of election {election} may have made it: rename one of the two \
@@ -290,24 +292,24 @@ mod tests {
             assert!(told.starts_with("its name does not end in the id of a lease, but"), "{told}");
             assert!(!told.contains("etcdctl del"), "{told}");
             let unknown = why(&key, None).unwrap();
-            assert!(unknown.contains(r#"if its "Lease" is not 0, a leader of"#), "{unknown}");
+            assert!(unknown.contains(r#"If its "Lease" is not 0, leave the key"#), "{unknown}");
         }
         assert_eq!(
             why("app/shop/note", Some(false)).unwrap(),
-            "its name does not end in the id of a lease: look at it with `etcdctl get \
-             app/shop/note`; make sure that the process that made it has ended, then delete it \
-             with `etcdctl del app/shop/note`"
+            "its name does not end in the id of a lease: look at the key with `etcdctl get \
+             app/shop/note`; make sure that the process that made the key has ended, then delete \
+             the key with `etcdctl del app/shop/note`"
         );
         assert_eq!(
             why("app/shop/694d0a", Some(false)).unwrap(),
-            "it has no lease, so it never goes by itself: look at it with `etcdctl get \
-             app/shop/694d0a`; make sure that the process that made it has ended, then delete it \
-             with `etcdctl del app/shop/694d0a`"
+            "it has no lease, so etcd never deletes it by itself: look at the key with `etcdctl \
+             get app/shop/694d0a`; make sure that the process that made the key has ended, then \
+             delete the key with `etcdctl del app/shop/694d0a`"
         );
         assert_eq!(
             why("app/shop/eu/7", None).unwrap(),
             "a candidate of election shop/eu may have made it: rename one of the two elections; \
-             look at it with `etcdctl get app/shop/eu/7`"
+             look at the key with `etcdctl get app/shop/eu/7`"
         );
         let quoted = why("app/shop/a b\n'", None).unwrap();
         assert!(quoted.contains(r"etcdctl del $'app/shop/a b\n\''"), "{quoted}");

@@ -173,10 +173,12 @@ impl fmt::Display for OwnEvent {
 impl fmt::Display for Void {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Claimed { by: Some(by) } => write!(f, "{by} has claimed it"),
-            Self::Claimed { by: None } => f.write_str("a record after it cannot be read"),
+            Self::Claimed { by: Some(by) } => write!(f, "{by} has claimed the partition"),
+            Self::Claimed { by: None } => f.write_str("a record after the claim cannot be read"),
             Self::Jump { next, came } => write!(f, "offset {came} came instead of {next}"),
-            Self::Broken { why } => write!(f, "its reading was interrupted: {why}"),
+            Self::Broken { why } => {
+                write!(f, "the reading of the partition was interrupted: {why}")
+            }
         }
     }
 }

@@ -9,8 +9,9 @@ use core::fmt;
 use core::net::SocketAddr;
 use core::time::Duration;
 
-use self::sentences::{awaited, join_waits, old_memory, ordered, recovery_waits, remedy, removed};
+use self::sentences::{awaited, join_waits, old_memory, ordered, recovery_waits, removed};
 use super::body::{Refusal, fmt_fence};
+use super::candidate::told;
 use super::epoch::{ChangeError, DocumentError, Hindrance, Membership, SeatChange};
 use super::following_lease::LeaseChange;
 use super::founding_trouble::FoundingTrouble;
@@ -325,16 +326,14 @@ impl OwnEvent {
             (Self::NameContested { name, addresses: [one, other] }, _) => write!(
                 f,
                 "two processes use the name {name} at the same time, at {one} and {other}: end one \
-                 of them, or give it another name"
+                 of the two, or give one of them another name"
             ),
-            (Self::Obstacle { grantor, refusal }, Some(election)) => write!(
-                f,
-                "{grantor} refuses this candidate for {election}: {refusal}{}",
-                remedy(refusal)
-            ),
+            (Self::Obstacle { grantor, refusal }, Some(election)) => {
+                write!(f, "{grantor} refuses this candidate for {election}: {}", told(refusal).1)
+            }
             (Self::NoSpare { silent, since }, _) => write!(
                 f,
-                "nothing heard of {} for {:.1?}, and no spare node is left: if one more falls \
+                "no answer from {} for {:.1?}, and no spare node is left: if one more falls \
                  silent, this process loses what it leads. Start {2}, or check the network to {2}",
                 List(silent, ", "),
                 now.since(*since),
@@ -355,8 +354,8 @@ impl OwnEvent {
             (Self::ClockApart(apart), _) => apart.sentence(f),
             (Self::NameShared { grantor, other }, Some(election)) => write!(
                 f,
-                "{grantor} says that another process, at {other}, uses this candidate's name for \
-                 {election}: end one of them, or give it another name"
+                "{grantor} reports that another process, at {other}, uses this candidate's name \
+                 for {election}: end one of the two, or give one of them another name"
             ),
             (Self::UnreadableDocument { by, address }, _) => write!(
                 f,
@@ -368,9 +367,14 @@ impl OwnEvent {
                 removed(*epoch, members, *replaced, f)
             }
             (Self::JoinWaits { epoch, silent }, _) => join_waits(*epoch, silent, f),
-            (Self::ClocksApart { who, fault }, _) => {
-                write!(f, "the wall clocks of this node and {who} are apart: {fault}")
-            }
+            (Self::ClocksApart { who, fault }, _) => match &**fault {
+                ClockFault::Ahead { by, skew } | ClockFault::Behind { by, skew } => write!(
+                    f,
+                    "the wall clock of {who} is ahead of this node's by {by:.1?} or more, and \
+                     clock-skew-max is {skew:?}: set both clocks right"
+                ),
+                _ => write!(f, "this node and {who} cannot compare their wall clocks: {fault}"),
+            },
             (Self::Awaited { name, why, at }, _) => awaited(name, why, now.since(*at), f),
             (Self::Granted { to }, Some(election)) => write!(f, "{election} granted to {to}"),
             (Self::Freed { by }, Some(election)) => write!(f, "{election} given up by {by}"),
@@ -383,11 +387,11 @@ impl OwnEvent {
 const FOUNDED: &str = "founds the cluster: the directories of all members are empty. The fences of \
                        this cluster are above those of an earlier cluster, if there was one";
 const REPLACED: &str = "the other members know a later state directory of this node, so this node \
-                        grants no more. If an old directory was put back here: stop this node, \
-                        move the old directory away, and start this node with the later directory \
-                        (if that is gone, with an empty one). If another process runs under this \
-                        name with the later directory: stop one of the two for good; if this node \
-                        is to stay, start it with an empty directory";
+                        grants no more. If an old directory was put back here: stop this node and \
+                        move that directory away. Then start this node with the later directory, \
+                        or with an empty one if the later is gone. If another process runs under \
+                        this name with the later directory: stop one of the two for good. If this \
+                        node is to stay, start it with an empty directory";
 
 impl fmt::Display for OwnEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -396,7 +400,7 @@ impl fmt::Display for OwnEvent {
             Self::Held { until } => write!(f, "held until {until}"),
             Self::Obstacle { grantor, refusal } => write!(f, "obstacle at {grantor}: {refusal}"),
             Self::NoSpare { silent, since } => {
-                write!(f, "no spare: nothing heard of {} since {since}", List(silent, ", "))
+                write!(f, "no spare: no answer from {} since {since}", List(silent, ", "))
             }
             Self::SpareAgain => f.write_str("a spare again"),
             Self::NameShared { grantor, other } => {
@@ -435,7 +439,7 @@ impl fmt::Display for OwnEvent {
                 write!(f, "name {name} contested by {one} and {other}")
             }
             Self::AddressContested { who, holder, other } => {
-                write!(f, "{who} sends from {holder} and {other}; this node believes the first")
+                write!(f, "{who} sends from {holder} and {other}; this node believes {holder}")
             }
             Self::Epochs(_)
             | Self::Changing { .. }
@@ -512,8 +516,8 @@ impl OwnEvent {
             }
             Self::Replacing { name, address } => write!(
                 f,
-                "replaces the directory of {name} by that of the node at {address}: a quorum of \
-                 members has heard nothing of {name}"
+                "replaces the directory of {name} by the directory of the node at {address}: a \
+                 quorum of members has heard nothing from {name}"
             ),
             Self::ReplacementFailed { name, error } => {
                 write!(f, "cannot replace the directory of {name}: {error}")
@@ -534,10 +538,12 @@ impl OwnEvent {
                 write!(f, "is no member of epoch {epoch}: {}", List(members, ", "))
             }
             Self::OtherDocument { by, error: Some(error), .. } => {
-                write!(f, "{by} has another document: {error}")
+                write!(f, "{by} has another members document: {error}")
             }
             Self::OtherDocument { by, error: None, .. } => write!(f, "{by} is in another cluster"),
-            Self::UnreadableDocument { by, .. } => write!(f, "cannot read the document of {by}"),
+            Self::UnreadableDocument { by, .. } => {
+                write!(f, "cannot read the members document of {by}")
+            }
             _ => Ok(()),
         }
     }
@@ -555,8 +561,8 @@ mod tests {
         let event = OwnEvent::NoSpare { silent, since: Time::from_nanos(1_000_000_000) };
         assert_eq!(
             event.sentence(None, Time::from_nanos(7_700_000_000)).to_string(),
-            "nothing heard of c for 6.7s, and no spare node is left: if one more falls silent, \
-             this process loses what it leads. Start it, or check the network to it"
+            "no answer from c for 6.7s, and no spare node is left: if one more falls silent, this \
+             process loses what it leads. Start it, or check the network to it"
         );
     }
 
@@ -569,10 +575,10 @@ mod tests {
         };
         let new = said(&[], &["c"], &["b"], &[]);
         assert!(new.contains("c does not answer: start it"), "{new}");
-        assert!(new.contains("b has no memory either"), "{new}");
+        assert!(new.contains("b has no stored state either"), "{new}");
         assert!(new.ends_with("it is founded when all members are there"), "{new}");
         let lost = said(&["c"], &[], &["b"], &[]);
-        assert!(lost.contains("c remembers the cluster, and that is not enough"), "{lost}");
+        assert!(lost.contains("c remembers the cluster, but a quorum is needed"), "{lost}");
         let moved = said(&["b", "c"], &[], &[], &["b", "c"]);
         assert!(moved.contains("b, c take this node for a stranger"), "{moved}");
     }

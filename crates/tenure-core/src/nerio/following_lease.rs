@@ -35,8 +35,8 @@ impl fmt::Display for LeaseChange {
         match round_trip {
             Some(round_trip) => write!(
                 f,
-                "the lease follows the network, from {before:?} to {lease:?}: quorums answer \
-                 within {round_trip:?}"
+                "the lease changes from {before:?} to {lease:?}, to follow the network: quorums \
+                 answer within {round_trip:?}"
             ),
             None => {
                 write!(

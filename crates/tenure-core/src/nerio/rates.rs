@@ -369,10 +369,10 @@ impl fmt::Display for ClockApart {
 /// The sentence of a node that takes its own clock to be wrong, with a remedy.
 pub(super) fn wrong_clock(apart: &[NodeName]) -> String {
     alloc::format!(
-        "this node's clock runs apart from those of {} by more than drift allows. Without these \
-         members there is no quorum, so this node takes its own clock to be wrong: it leads \
-         nothing and grants nothing. Correct the clock of this machine, then run `tenure node \
-         clear-breach`, or start this process again (\"clock\" in docs/troubleshooting.md)",
+        "this node's clock runs faster or slower than those of {} by more than drift allows. \
+         Without these members there is no quorum, so this node takes its own clock to be wrong: \
+         it leads nothing and grants nothing. Correct the clock of this machine, then run `tenure \
+         node clear-breach`, or start this process again (\"clock\" in docs/troubleshooting.md)",
         List(apart, ", ")
     )
 }
@@ -381,9 +381,13 @@ impl ClockApart {
     /// Prints the proof, its consequence and a remedy.
     pub(super) fn sentence(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let consequence = match (self.is_only_reported, self.apart.is_faster) {
-            (true, _) => "The leases of that member count, as clock-skew-max bounds them as well",
-            (false, true) => "This node does not count the leases of that member",
-            (false, false) => "The leases of that member count, as they last longer",
+            (true, _) => {
+                "Leases from that member still count, because clock-skew-max bounds them, too"
+            }
+            (false, true) => "Leases from that member do not count here",
+            (false, false) => {
+                "Leases from that member still count, because a slower clock makes them last longer"
+            }
         };
         write!(
             f,

@@ -145,7 +145,11 @@ impl fmt::Display for OwnEvent {
             Self::VotesDiffer { ballot, by } => write!(f, "{by} counts other votes in {ballot}"),
             Self::GivesWay => f.write_str("lets others draw at the end of its lease"),
             Self::OtherTimes { leader, theirs, ours } => {
-                write!(f, "the lease of {leader} is {theirs:?}, and here it would be {ours:?}")
+                write!(
+                    f,
+                    "the lease of {leader} is {theirs:?}, and by the settings of this voter it \
+                     would be {ours:?}"
+                )
             }
             Self::Breach(breach) => write!(f, "breach: {breach}"),
             Self::Ignored(reason) => write!(f, "ignored: {}", reason.label()),
@@ -157,13 +161,18 @@ impl fmt::Display for Breach {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::OtherFounding { by, theirs } => {
-                write!(f, "{by} belongs to another founding of this network, {theirs}")
+                write!(
+                    f,
+                    "{by} belongs to another network for this election, whose founding is {theirs}"
+                )
             }
             Self::OtherIdentity { id } => write!(f, "{id} has another identity"),
             Self::LostDirectory => f.write_str("the directory of this voter was lost"),
-            Self::NoCounterLeft { highest } => write!(f, "no counter is left after {highest}"),
+            Self::NoCounterLeft { highest } => {
+                write!(f, "no ballot counter is left above {highest}")
+            }
             Self::Equivocation { id, ballot } => {
-                write!(f, "{id} has sent two votes or results in {ballot}")
+                write!(f, "{id} has sent two different votes or results in {ballot}")
             }
         }
     }

@@ -16,8 +16,8 @@ fn candidates_say_that_keys_are_foreign() {
         // A look reads no leases: this key may have a lease, and then its maker may lead.
         (
             "db/note",
-            "its name does not end in the id of a lease: look at it with `etcdctl get \
-                     db/note --write-out",
+            "its name does not end in the id of a lease: look at the key with `etcdctl get db/note \
+             --write-out",
         ),
         ("db/eu/77", "a candidate of election db/eu may have made it: rename one of the two"),
     ] {
@@ -55,7 +55,7 @@ fn observers_report_no_foreign_key() {
         s.changed("db/*", vec![deleted(&first.key, 12)]);
         let other = s.other("db", 9);
         s.answer("read db/*", so(vec![Some(other)]));
-        assert!(s.position("no foreign key is ahead") < s.position("leader 77"));
+        assert!(s.position("no longer wait behind a key") < s.position("leader 77"));
     }
 }
 
@@ -71,7 +71,8 @@ fn keys_without_leases_leave_leaders_unknown() {
     s.header.revision = 12;
     let unleased = KeyValue { lease: None, modified: 12, ..leader };
     s.changed("db/*", vec![Change::Put(unleased)]);
-    let (told, unknown) = (s.position("it has no lease, so it never goes"), "unknown since");
+    let (told, unknown) =
+        (s.position("it has no lease, so etcd never deletes it"), "unknown since");
     assert!(told < s.position(unknown) && !s.has_told("vacant"), "{:#?}", s.told());
 }
 
@@ -82,7 +83,7 @@ fn leased_foreign_names_leave_leaders_unknown() {
         let mut s = Stage::new();
         let leader = KeyValue { key: name.into(), ..s.other("db", 5) };
         s.observe("db", Some(&leader));
-        let (told, unknown) = (s.position("of another program may own it"), "unknown since");
+        let (told, unknown) = (s.position("of another program may own the key"), "unknown since");
         assert!(told < s.position(unknown) && !s.has_told("vacant"), "{:#?}", s.told());
         assert!(!s.has_told("etcdctl del"), "{:#?}", s.told());
     }

@@ -52,7 +52,7 @@ fn more_voters_than_are_expected_are_told() {
         let told = waits(&stage, node);
         let part = match stage.memory(node).electorate {
             Some(_) => "start no more voters than expected",
-            None => "4 voters are there, and the founding needs exactly 3",
+            None => "4 voters are known, and the founding needs exactly 3",
         };
         assert!(told.contains(part), "n{node}: {told}");
     }

@@ -34,7 +34,7 @@ fn full_disk_makes_voter_unfree() {
     assert!(status.condition.failing && status.free.is_none());
     assert_eq!(
         waits(&stage, 0),
-        "refused by n1: it cannot write its state directory; nothing heard of n2"
+        "refused by n1: it cannot write its state directory; no answer from n2"
     );
     assert_eq!(waits(&stage, 1), "refused: n1 cannot write its state directory");
     stage.nodes[1].full = false;
@@ -164,8 +164,8 @@ fn second_process_is_no_lost_directory() {
     stage.pass(ms(20_000));
     assert_eq!(
         waits(&stage, 0),
-        "refused by n3: it answers with another identity: its state directory was lost, or \
-         another process has its id; nothing heard of n2"
+        "refused by n3: it answers with another identity: its state directory was lost, or another \
+         process has its id; no answer from n2"
     );
     // After the end of the true voter a mistyped id looks like a lost directory.
     stage.kill(1);
@@ -275,7 +275,7 @@ fn lost_majority_gets_one_advice() {
         let told = waits(&stage, node);
         let part = match node {
             0 | 1 => "2 of the 4 voters have lost their state directories",
-            _ => "and a majority has its directories, remove",
+            _ => "a majority of the voters must still have its state directories",
         };
         assert!(told.contains(part), "n{node}: {told}");
     }

@@ -268,7 +268,7 @@ fn uncalled_candidate_reports_it() {
     stage.campaign(0, X);
     stage.pass(ms(30_000));
     assert!(stage.leaders(X).is_empty());
-    let why = "it answers, but has not called for 4s: it cannot reach http://n0, or the \
+    let why = "it answers, but has not called this voter for 4s: it cannot reach http://n0, or the \
                certificate there has another name, or this voter refuses its requests (see the \
                log)";
     assert_eq!(waits(&stage, 0), format!("refused by n1: {why}; n2: {why}"));

@@ -176,13 +176,13 @@ fn missing_founders_are_named() {
     [0, 1].into_iter().for_each(|node| stage.start(node));
     stage.campaign(0, X);
     stage.pass(ms(3_000));
-    assert_eq!(waits(&stage, 0), "no quorum: nothing heard of n2, n3");
+    assert_eq!(waits(&stage, 0), "no quorum: no answer from n2, n3");
     let mut stage = expecting(3, 3);
     [0, 1].into_iter().for_each(|node| stage.start(node));
     seeds(&mut stage, 0, &[1]);
     stage.campaign(0, X);
     stage.pass(ms(3_000));
-    let told = "connecting: n0: 2 voters are there, and the founding needs exactly 3";
+    let told = "connecting: n0: 2 voters are known, and the founding needs exactly 3";
     assert_eq!(waits(&stage, 0), told);
 }
 

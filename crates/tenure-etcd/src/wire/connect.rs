@@ -67,8 +67,8 @@ pub enum ConnectError {
     #[error("{endpoint} runs etcd {version}; elections need {} or newer", Version::OLDEST)]
     TooOld { endpoint: Endpoint, version: Version },
     #[error(
-        "{endpoint} is an etcd grpc-proxy, which answers a renewal with the result of an earlier \
-         renewal, so that the end of a lease is not known"
+        "{endpoint} is an etcd grpc-proxy: it may answer a renewal with the result of an earlier \
+         renewal, so the end of a lease is not known"
     )]
     GrpcProxy { endpoint: Endpoint },
     #[error(transparent)]

@@ -32,9 +32,8 @@ fn names_and_namespaces() {
         };
         assert_eq!(
             refused("e/below", "").await,
-            "this election would share keys with e, in which this process takes part or which it \
-             observes: one of the two names begins with the other name and a slash. Rename one of \
-             the two elections"
+            "this election would share keys with e, another election of this process: one of the \
+             two names begins with the other name and a slash. Rename one of the two elections"
         );
         assert_eq!(
             refused("f/", "").await,

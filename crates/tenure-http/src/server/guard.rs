@@ -68,10 +68,10 @@ fn check_site(headers: &HeaderMap) -> Result<(), (&'static str, String)> {
     if let Some(host) = host.filter(|_| !is_local) {
         let host = words::beginning(host, SHOWN_MAX);
         let detail = format!(
-            "the header Host names {host:?}, and this server listens on loopback without TLS, \
-             where it answers only to localhost and to loopback addresses: ask for \
-             http://localhost, or let the proxy in front send the header Host: localhost; a server \
-             with a certificate, or on another address, answers to every name"
+            "the header Host names {host:?}. A server without TLS on loopback answers only to \
+             localhost and to loopback addresses. Ask for http://localhost, or let the proxy in \
+             front send the header Host: localhost. A server with a certificate, or on another \
+             address, answers to every name"
         );
         return Err(("other host", detail));
     }
@@ -80,9 +80,9 @@ fn check_site(headers: &HeaderMap) -> Result<(), (&'static str, String)> {
         Some((origin, of)) if of.is_none() || of != host => {
             let origin = words::beginning(origin, SHOWN_MAX);
             let detail = format!(
-                "a page of {origin:?} has sent this request, by its header Origin, and this server \
-                 answers only to its own pages and to clients that are no browser: leave the \
-                 header out, or open the page of this server"
+                "the header Origin names {origin:?}, so a page of another site has sent this \
+                 request. This server answers only to its own page, and to requests without this \
+                 header: leave the header out, or open the page of this server"
             );
             Err(("foreign site", detail))
         }

@@ -42,8 +42,11 @@ async fn large_heads_are_refused() {
 async fn foreign_sites_get_nothing() {
     let stage = Stage::new();
     let heads = [
-        ("Host: evil.example:80\r\n", "the header Host names \"evil.example:80\", and"),
-        ("Origin: http://evil.example\r\n", "a page of \"http://evil.example\" has sent"),
+        ("Host: evil.example:80\r\n", "the header Host names \"evil.example:80\". A server"),
+        (
+            "Origin: http://evil.example\r\n",
+            "the header Origin names \"http://evil.example\", so a page",
+        ),
     ];
     for (head, why) in heads {
         let refused = stage.web.ask("GET", PATH, head, "");

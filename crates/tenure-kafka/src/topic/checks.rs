@@ -154,14 +154,14 @@ impl Needs {
                 name: "message.timestamp.type",
                 needed: "LogAppendTime".to_owned(),
                 is_right: |found, needed| found == needed,
-                why: "brokers delete by this time, and the clock of one process must not delete \
-                      the claims of others",
+                why: "brokers delete records by this time, and a wrong clock of one process must \
+                      not delete the claims of others",
             },
             Setting {
                 name: "compression.type",
                 needed: "producer".to_owned(),
                 is_right: |found, _| !matches!(found, "gzip" | "zstd"),
-                why: "our client reads neither gzip nor zstd",
+                why: "this client reads neither gzip nor zstd",
             },
         ];
         if self.replicated {
@@ -175,7 +175,7 @@ impl Needs {
                 name: "unclean.leader.election.enable",
                 needed: "false".to_owned(),
                 is_right: |found, needed| found == needed,
-                why: "a copy that lacks acknowledged records must not become the log",
+                why: "a copy that lacks acknowledged records must not become the leader",
             });
         }
         settings
@@ -316,7 +316,7 @@ impl WrongTopic {
             return if needs.strict {
                 f.write_str(
                     "\nFences begin again with the new topic: start all processes with a \
-                     --fence-base above every earlier one and every leader epoch",
+                     --fence-base above every earlier fence base and every leader epoch",
                 )
             } else {
                 Ok(())
@@ -415,12 +415,12 @@ mod tests {
              delete: records have no keys, and compaction leaves gaps\n  - retention.ms is 60000; \
              it must be at least 600000: brokers must not delete a claim while a process may still \
              read it\n  - message.timestamp.type is CreateTime; it must be LogAppendTime: brokers \
-             delete by this time, and the clock of one process must not delete the claims of \
-             others\n  - min.insync.replicas is 1; it must be at least 2: an acknowledged record \
-             must be in more than one copy\nThis command mends the topic:\n    kafka-configs.sh \
-             --bootstrap-server b:1 --alter --entity-type topics --entity-name prices --add-config \
-             cleanup.policy=delete,retention.ms=600000,\
-             message.timestamp.type=LogAppendTime,min.insync.replicas=2"
+             delete records by this time, and a wrong clock of one process must not delete the \
+             claims of others\n  - min.insync.replicas is 1; it must be at least 2: an \
+             acknowledged record must be in more than one copy\nThis command mends the topic:\n    \
+             kafka-configs.sh --bootstrap-server b:1 --alter --entity-type topics --entity-name \
+             prices --add-config \
+             cleanup.policy=delete,retention.ms=600000,message.timestamp.type=LogAppendTime,min.insync.replicas=2"
         );
         assert_eq!(needs(false).check(&found, "b:1").unwrap_err().wrong.len(), 3);
     }

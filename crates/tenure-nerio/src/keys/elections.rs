@@ -41,7 +41,7 @@ pub enum ElectionsError {
          together; a key with other rights than contend,ask holds at most {GRANT_MAX}"
     )]
     TooLongWithRights { bytes: usize, name: usize },
-    #[error("{pattern:?} is no election: {error}; only the last character may be *")]
+    #[error("{pattern:?} is no election: {error}. A pattern may hold * as its last character")]
     Name { pattern: String, error: NameError },
 }
 

@@ -310,7 +310,8 @@ async fn mixed_list_names_both_clusters() {
     let told = "the members list here has members of two clusters, which were founded apart: a is \
                 in epoch 1 with the members a, c, and b is in another cluster";
     assert_eq!(old_list.to_string(), told);
-    let list = format!("that of a has a={a},c=127.0.0.1:99. If both clusters are to be one, stop");
+    let list =
+        format!("the cluster of a has a={a},c=127.0.0.1:99. To make one cluster of both, stop");
     assert!(old_list.fix().contains(&list), "{}", old_list.fix());
 }
 

@@ -55,7 +55,7 @@ fn usable(found: Vec<SocketAddr>) -> Result<Vec<SocketAddr>, String> {
     let usable: Vec<_> =
         usable.filter(|at| !no_process(at.ip()) && known.insert(*at)).take(ADDRESSES_MAX).collect();
     if usable.is_empty() {
-        Err("it gives no address at which a process can be".to_owned())
+        Err("it gives no address at which a process can be reached".to_owned())
     } else {
         Ok(usable)
     }

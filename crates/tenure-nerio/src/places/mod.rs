@@ -46,9 +46,10 @@ impl Reach {
         let fits = |at: &SocketAddr| both || at.is_ipv4() == local.is_ipv4();
         let (fit, others): (Vec<_>, Vec<_>) = found.into_iter().partition(fits);
         match (fit.is_empty(), others.first()) {
-            (true, Some(other)) => {
-                Err(format!("it gives {}, and {local} is of the other family", other.ip()))
-            }
+            (true, Some(other)) => Err(format!(
+                "it gives {}, and a socket at {local} does not speak that IP version",
+                other.ip()
+            )),
             _ => Ok(fit),
         }
     }

@@ -195,7 +195,7 @@ async fn failed_name_is_reported() {
     let silent = || Waiting::NoQuorum { missing: vec!["a".into(), "b".into()] };
     assert_eq!(
         places.explain(silent()).to_string(),
-        "refused by a: a.invalid:1 does not resolve (Name or service not known); nothing heard of b"
+        "refused by a: a.invalid:1 does not resolve (Name or service not known); no answer from b"
     );
     let told = found(&mut places, "a", &["10.0.0.1:1"]);
     assert_eq!(told, (vec!["a.invalid:1 resolves to 10.0.0.1:1, where a is now".to_owned()], true));
@@ -242,7 +242,11 @@ async fn socket_takes_reachable_addresses() {
     found(&mut four, "a", &["[fd::1]:1", "10.0.0.1:1"]);
     assert_eq!(four.address(seconds(0), &name("a")), Some(at("10.0.0.1:1")));
     let (told, _) = found(&mut four, "a", &["[fd::1]:1"]);
-    assert!(told[0].contains("it gives fd::1, and 0.0.0.0:1 is of the other family"), "{told:?}");
+    assert!(
+        told[0]
+            .contains("it gives fd::1, and a socket at 0.0.0.0:1 does not speak that IP version"),
+        "{told:?}"
+    );
 }
 
 #[tokio::test]
@@ -268,8 +272,8 @@ fn doubled_member_is_reported() {
     assert_eq!(
         heard(3, 1, "10.0.0.1:1").unwrap(),
         "two processes are the member a, at 10.0.0.1:1 and 10.0.0.2:1: stop one of them now. If \
-         one runs on a copy of the other's state directory, or was started with --new, the grants \
-         of both count together, and two leaders are possible. Otherwise stop the one whose log \
+         one runs on a copy of the other's state directory, or was started with --new, their \
+         grants count together: two leaders are possible. Otherwise stop the process whose log \
          says that it waits to be let in, or was replaced. Give a member's name to one process \
          only, and never copy a state directory"
     );

@@ -14,15 +14,15 @@ pub enum MemoryError {
     #[error(transparent)]
     State(#[from] StateError),
     #[error(
-        "the clock of this machine is at least {seconds} s behind, and nodes order memories by the \
-         times at which they began; set the clock (chrony, systemd-timesyncd), then start again"
+        "the clock of this machine is at least {seconds} s behind, and a new state directory takes \
+         its age from this clock; set the clock (chrony, systemd-timesyncd), then start again"
     )]
     ClockBehind { seconds: u64 },
-    #[error("no random numbers for a new memory: {0}")]
+    #[error("no random numbers for a new state directory: {0}")]
     Random(io::Error),
     #[error(
-        "state directory {path} is not new: it holds the memory {instance} of node {node} in \
-         cluster {cluster}, started {starts} times; start without --new"
+        "state directory {path} is not new: it belongs to node {node} in cluster {cluster}, \
+         started {starts} times (memory {instance}); start without --new"
     )]
     NotNew {
         path: PathBuf,
@@ -33,17 +33,17 @@ pub enum MemoryError {
         starts: Boot,
     },
     #[error(
-        "state directory {path} is not new: it holds {found:?} of a memory whose identity file \
-         is lost; start without --new, so that the fences are read from the other grantors"
+        "state directory {path} is not new: it holds {found:?}, but its identity file is lost; \
+         start without --new, so that the fences are read from the other grantors"
     )]
     Remains { path: PathBuf, found: String },
     #[error(
-        "state directory {path} belongs to node {found}, this is node {expected}; each node \
+        "state directory {path} belongs to node {found}, and this is node {expected}; each node \
          needs its own directory"
     )]
     OtherNode { path: PathBuf, found: NodeName, expected: NodeName },
     #[error(
-        "state directory {path} belongs to node {node} of cluster {found}, this is cluster \
+        "state directory {path} belongs to node {node} of cluster {found}, and this is cluster \
          {expected}; each cluster needs its own directory"
     )]
     OtherCluster { path: PathBuf, node: NodeName, found: ClusterName, expected: ClusterName },
@@ -61,7 +61,8 @@ pub enum WriteError {
     #[error(transparent)]
     State(#[from] state::WriteError),
     #[error(
-        "{path} has no room for another election: it holds {held}; let some elections end first"
+        "{path} has no room for another election: it holds {held} elections; let some of them end \
+         first"
     )]
     Full { path: PathBuf, held: usize },
     #[error("this record is a grant, and grants are never flushed: call StateDir::write")]

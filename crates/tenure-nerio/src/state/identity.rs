@@ -220,7 +220,7 @@ mod tests {
         let at = |millis: u64| new_instance(WallTime::from_nanos(millis * 1_000_000));
         assert_eq!(at(RELEASED + 7).unwrap().born(), RELEASED + 7);
         let error = at(RELEASED - 1_500).unwrap_err().to_string();
-        assert!(error.contains("at least 2 s behind, and nodes order memories"), "{error}");
+        assert!(error.contains("at least 2 s behind, and a new state directory"), "{error}");
     }
 
     #[test]

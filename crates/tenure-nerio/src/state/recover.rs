@@ -50,9 +50,9 @@ pub enum RecoveryError {
     #[error(transparent)]
     Memory(#[from] MemoryError),
     #[error(
-        "state directory {path} of node {node} is not lost: it holds the memory {instance}, \
-         started {starts} times, with fences up to {held}; if this is the right directory, leave \
-         {node} out of --lost; if {node} was recovered before and has run since, start {node}"
+        "state directory {path} of node {node} is not lost: it was started {starts} times, with \
+         fences up to {held} (memory {instance}); if this is the right directory, leave {node} out \
+         of --lost; if {node} was recovered before and has run since, start {node}"
     )]
     Whole { path: PathBuf, node: NodeName, instance: Instance, starts: Boot, held: Fence },
     #[error(
@@ -63,15 +63,15 @@ pub enum RecoveryError {
     Lost { path: PathBuf, node: NodeName },
     /// Members that are not lost may be in a later epoch, and only they know that.
     #[error(
-        "state directory {path} of node {node} is lost, and those of {whole} are not: these know \
-         the fences, and whether members were changed; run the command first on a machine with \
-         such a directory ({whole}), then run here the command that it prints. Name in --lost also \
-         the members that never come back. If the directories of all members are empty, the \
-         cluster is new: start all nodes"
+        "state directory {path} of node {node} is lost, but the directories of {whole} are not: \
+         they know the fences, and whether members were changed; run the command first on a \
+         machine with such a directory ({whole}), then run here the command that it prints. Name \
+         in --lost also the members that never come back. If the directories of all members are \
+         empty, the cluster is new: start all nodes"
     )]
     First { path: PathBuf, node: NodeName, whole: String },
     #[error(
-        "epoch {given} of the first run is not {own}, the epoch 0 of the settings here; give the \
+        "the first run recovered epoch {given}, and the settings here give epoch {own}; give the \
          members, quorums and drift with which the command ran first"
     )]
     Settings { given: SurvivorsEpoch, own: SurvivorsEpoch },
@@ -89,7 +89,7 @@ pub enum RecoveryError {
     )]
     Changed { path: PathBuf, node: NodeName, epoch: u64 },
     #[error(
-        "state directory {path} of node {node} holds no memory of epoch {epoch}, which the other \
+        "state directory {path} of node {node} knows nothing of epoch {epoch}, which the other \
          members recover; if only the disk of {node} is not mounted, mount it; if the directory is \
          lost, run the command on the other members once more, with --lost {node} and without \
          --epoch"
@@ -98,9 +98,9 @@ pub enum RecoveryError {
     #[error(
         "state directory {path} of node {node} is in epoch {found}, which is earlier than the \
          recovered epoch {given}; leave the directory as it is, and start {node} with the others: \
-         {node} follows them if epoch {found} has one of them. If it does not, stop all, run the \
-         command on the others once more, with --lost {node} and without --epoch, move this \
-         directory away, and add {node} with an empty one"
+         {node} follows them if one of them is a member of epoch {found}. If none is, stop all \
+         nodes, and run the command on the others once more, with --lost {node} and without \
+         --epoch. Then move this directory away, and add {node} with an empty one"
     )]
     Earlier { path: PathBuf, node: NodeName, found: u64, given: u64 },
     #[error(
@@ -119,10 +119,10 @@ pub enum RecoveryError {
     Begun { path: PathBuf, node: NodeName, found: u64 },
     /// The vote does not say whether the epoch `next` is decided.
     #[error(
-        "state directory {path} of node {node} has voted for epoch {next}, which leaves {node} \
-         out or gives its place to another memory; leave this directory alone, and run the command \
-         on a member of epoch {next}; if no such member has its directory left, found the cluster \
-         anew, as docs/howto/lost-quorum.md says"
+        "state directory {path} of node {node} has voted for epoch {next}, which leaves {node} out \
+         or gives its place to another state directory; leave this directory alone, and run the \
+         command on a member of epoch {next}; if no such member has its directory left, found the \
+         cluster anew, as docs/howto/lost-quorum.md says"
     )]
     LeftOut { path: PathBuf, node: NodeName, next: u64 },
     #[error(
@@ -132,10 +132,10 @@ pub enum RecoveryError {
     )]
     Unknown { path: PathBuf, epoch: u64, names: String },
     #[error(
-        "state directory {path} of node {node} has another epoch for the members left of epoch \
-         {of}: the epoch with the members {members}; give --lost and --quorums as the first run \
-         printed them; if the directory was recovered otherwise before, move it away, start \
-         {node} with an empty one, and run tenure members replace {node}"
+        "state directory {path} of node {node} would enter another epoch than --epoch names: one \
+         after epoch {of}, with the members {members}; give --lost and --quorums as the first run \
+         printed them; if the directory was recovered otherwise before, move it away, start {node} \
+         with an empty one, and run tenure members replace {node}"
     )]
     Differs { path: PathBuf, node: NodeName, of: u64, members: String },
     #[error(
@@ -161,8 +161,8 @@ pub enum RecoveryError {
     )]
     Quorums { has: Text },
     #[error(
-        "the members of epoch {epoch} that are left make no epoch: {why}; give their quorum system \
-         with --quorums, the same on every member"
+        "the members of epoch {epoch} that are left cannot form the next epoch: {why}; give their \
+         quorum system with --quorums, the same on every member"
     )]
     Document { epoch: u64, why: DocumentError },
     #[error(
@@ -435,7 +435,7 @@ mod tests {
         assert!(matches!(refused(&path), RecoveryError::First { .. }), "{}", refused(&path));
         assert!(!path.exists(), "nothing is made");
         let path = started(&parent, None);
-        assert!(refused(&path).to_string().contains("and those of c are not: these know"));
+        assert!(refused(&path).to_string().contains("but the directories of c are not: they know"));
         let all = Recovery { whole: Vec::new(), ..first.clone() };
         all.carry_out(&path, &grantor("a")).unwrap();
         assert!(matches!(refused(&path), RecoveryError::First { .. }), "it is made anew again");

@@ -412,8 +412,8 @@ fn other_format_is_refused() {
             assert_eq!(
                 world.open("boot 1", Opening::Existing).unwrap_err().to_string(),
                 format!(
-                    "{} has the format {found}, this release reads {}; start the release that \
-                     wrote it",
+                    "{} has the format {found}, but this release reads {}; start the release that \
+                     wrote the file",
                     path.display(),
                     format.number
                 )

@@ -271,7 +271,8 @@ impl Watch {
             if self.clients.len() < CLIENTS_MAX {
                 self.clients.push(Client::new(line, now));
             } else {
-                let why = format!("{CLIENTS_MAX} processes are watched or ask for it already");
+                let why =
+                    format!("{CLIENTS_MAX} processes are watched already, or ask to be watched");
                 line::send(&line, &Answer::Refused(why)).ok();
             }
         }
@@ -429,7 +430,7 @@ impl Client {
                 }
                 // A read of a file that is not in memory may never return.
                 let page = page.filter(|page| fcntl_get_seals(page).is_ok());
-                let Some(page) = page else { return refuse("no page in memory came") };
+                let Some(page) = page else { return refuse("no shared page of memory came") };
                 self.ask(who, page)?;
             }
             (Stage::Asked { nonce, subject }, Said::Nonce(said)) => {
@@ -437,7 +438,7 @@ impl Client {
                 // process: no other process got the number meanwhile.
                 let same = sender == Some(subject.pid) && said == *nonce;
                 if !same || line::has_ended(&subject.process)? {
-                    return refuse("another process answers than the one that connected");
+                    return refuse("the answer comes from another process than the connection");
                 }
                 if let Some(line) = &self.line {
                     line::name_senders(line, false)?;

@@ -84,7 +84,7 @@ fn another_process_answers_in_vain() {
     command.env(ANSWERS, "1");
     let theirs = Stdio::from(line.try_clone().unwrap());
     assert!(command.stdin(theirs).status().unwrap().success());
-    assert_eq!(refusal(&line), "another process answers than the one that connected");
+    assert_eq!(refusal(&line), "the answer comes from another process than the connection");
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn page_must_be_in_memory() {
     let (pipe, _writer) = std::io::pipe().unwrap();
     let hello = hello(BootKey::current().unwrap().as_str());
     line::send_with(&line, &hello, &[pipe.as_fd()]).unwrap();
-    assert_eq!(refusal(&line), "no page in memory came");
+    assert_eq!(refusal(&line), "no shared page of memory came");
 }
 
 #[test]

@@ -69,8 +69,8 @@ impl fmt::Display for SupervisorAt {
 /// Such a work must not begin: it might outlast this process without the supervisor's knowledge.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "the supervisor {at} does not hear that work begins: {source}; check the node {name}, or \
-     restart it", name = .at.name
+    "the supervisor {at} does not hear that work begins: {source}; check node {name}, or restart \
+     that node", name = .at.name
 )]
 pub struct WorkError {
     at: SupervisorAt,
@@ -250,7 +250,7 @@ fn is_over(error: &io::Error) -> bool {
 fn unexpected(answer: Option<Answer>) -> io::Error {
     io::Error::other(match answer {
         Some(Answer::Refused(why)) => why,
-        Some(Answer::Watching { by }) => format!("the socket is that of {by}"),
+        Some(Answer::Watching { by }) => format!("the socket belongs to {by}"),
         Some(Answer::Nonce(_)) => "a second nonce came".to_owned(),
         None => "the other side has closed the connection".to_owned(),
     })

@@ -69,14 +69,14 @@ pub enum Unsafe {
         lease: Duration,
     },
     #[error(
-        "these nodes have no memory (lost, or never written): {}. The other nodes are no quorum \
-         from which they could read the fences, so they never grant again",
+        "these nodes have no stored state (lost, or never written): {}. The other nodes are too \
+         few for a quorum, so these nodes cannot read the fences, and never grant again",
         list(lost)
     )]
     Lost { lost: Vec<NodeName> },
     #[error(
-        "{} {} to be let in, and only a quorum of epoch {epoch} lets nodes in, but its other \
-         members are no quorum: these nodes never grant again",
+        "{} {} to be let in. Only a quorum of epoch {epoch} lets nodes in, and the other members \
+         are too few for a quorum: these nodes never grant again",
         list(blank), if blank.len() == 1 { "waits" } else { "wait" }
     )]
     NoQuorum { blank: Vec<NodeName>, epoch: u64 },
@@ -115,8 +115,8 @@ impl Unsafe {
     pub fn fix(&self) -> String {
         match self {
             Self::Silent { member } => format!(
-                "start {member}, or check the network to it and its log: {member} answers no node \
-                 whose key it does not accept"
+                "start {member}, check the network to it, or look in its log: {member} answers no \
+                 node whose key it does not accept"
             ),
             Self::Blank { member } => format!(
                 "wait for the members, or replace {member}: its state directory is empty. If you \
@@ -145,9 +145,9 @@ impl Unsafe {
             ),
             Self::Later { raising, .. } => format!("wait {}", Span(raising.remaining)),
             Self::Lost { .. } => format!(
-                "if the cluster is new, and only the other nodes began with --new, stop those, \
-                 move their state directories away, and start them without --new; otherwise, \
-                 {RECOVER}"
+                "if the cluster is new, and only the other nodes began with --new, stop those \
+                 nodes and move their state directories away. Then start them without --new. \
+                 Otherwise, {RECOVER}"
             ),
             Self::NoQuorum { .. } => RECOVER.to_owned(),
         }
@@ -193,20 +193,24 @@ impl Activity {
             Service::Quarantine { remaining } => format!("wait {}", Span(remaining)),
             Service::Serving => "ask again".to_owned(),
             Service::Recovering { known: true } => {
-                format!("see that a full quorum of the nodes beside {member} serves")
+                format!(
+                    "start enough of the other nodes: without {member}, those that serve must be a \
+                     quorum"
+                )
             }
             Service::Recovering { known: false } => {
                 "start all nodes: only all of them together found a new cluster".to_owned()
             }
             Service::Replaced => format!(
-                "if an old directory was put back, stop {member}, move the old directory away, and \
-                 start {member} with the later directory (if that is gone, with an empty one); if \
-                 two processes are {member}, stop the process with the old directory"
+                "if an old directory was put back, stop {member} and move that directory away. \
+                 Then start {member} with the later directory, or with an empty one if the later \
+                 is gone. If two processes are {member}, stop the process with the old directory"
             ),
             Service::Removed => format!(
                 "stop {member} where it runs with an old state directory: another node has its \
-                 place. Or, to give it the place again, stop it, move that directory away, start \
-                 it with the present members in its list, and run tenure members replace {member}"
+                 place. To give {member} the place again, stop {member} and move that directory \
+                 away. Then start {member} with the present members in its list, and run tenure \
+                 members replace {member}"
             ),
             Service::WrongClock => format!(
                 "correct the clock of the machine of {member}, then run tenure node clear-breach \
@@ -214,7 +218,7 @@ impl Activity {
             ),
             Service::Wedged => format!(
                 "wait some milliseconds; if {member} still grants nothing, start the members that \
-                 are down: the log of {member} names those that it waits for"
+                 {member} waits for: its log names them"
             ),
             Service::Starting => {
                 format!("wait: that takes milliseconds; if it lasts, look at the disk of {member}")
@@ -242,9 +246,9 @@ impl fmt::Display for Activity {
                            granted end"
                 )
             }
-            Service::Recovering { .. } => {
-                f.write_str("has no memory (lost, or never written), and asks the other members")
-            }
+            Service::Recovering { .. } => f.write_str(
+                "has no stored state (lost, or never written), and asks the other members",
+            ),
             Service::Failing => f.write_str("is unable to write its state directory"),
             Service::Starting => {
                 f.write_str("starts, and waits for the first write to its state directory")
@@ -252,9 +256,7 @@ impl fmt::Display for Activity {
             Service::Replaced => {
                 f.write_str("has an old state directory: the other members know a later one")
             }
-            Service::Wedged => {
-                f.write_str("grants nothing until it has entered the epoch of other members")
-            }
+            Service::Wedged => f.write_str("grants nothing until it has entered the next epoch"),
             Service::Removed => f.write_str("is no member any more"),
             Service::WrongClock => f.write_str(
                 "grants nothing, because its clock runs apart from those of other members",

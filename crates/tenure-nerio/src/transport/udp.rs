@@ -83,8 +83,8 @@ pub(crate) fn open(address: SocketAddr) -> io::Result<(UdpSocket, Families)> {
 #[derive(Debug, thiserror::Error)]
 pub enum UdpError {
     #[error(
-        "{address} is not a loopback address, and this node accepts unsealed datagrams: every host \
-         that reaches the address could end leaderships and win elections; give keys without \
+        "{address} is not a loopback address, and this node accepts datagrams without a key: every \
+         host that reaches the address could end leaderships and win elections; give keys without \
          accept-unsealed, or use insecure_any_address on a network of trusted hosts"
     )]
     NotLoopback { address: SocketAddr },

@@ -166,8 +166,8 @@ async fn changed_drift_is_refused() {
     assert_eq!(
         refused.err().unwrap().to_string(),
         format!(
-            "the members in state directory {} do not fit the settings of this node: the epoch's \
-             document has drift 0.001, and this node has 0.002; start the node with the settings \
+            "the members in state directory {} do not fit the settings of this node: the members \
+             have drift 0.001, and this process has drift 0.002; start the node with the settings \
              of its cluster",
             parent.path().join("a").display()
         )

@@ -83,7 +83,7 @@ async fn campaign_names_missing_grantors() {
     let lines = logged("missing");
     let (mut said, ended): (Vec<_>, Vec<_>) =
         lines.into_iter().partition(|(_, line)| line.contains("waiting: "));
-    let first = "waiting: no quorum: nothing heard of a, b, c";
+    let first = "waiting: no quorum: no answer from a, b, c";
     assert!(said[0].0 == Level::INFO && said[0].1.contains(first), "{said:?}");
     let count = said.len();
     said.dedup();

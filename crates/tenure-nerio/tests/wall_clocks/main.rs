@@ -256,7 +256,7 @@ fn set_clocks_make_no_two_leaders() {
     cluster.set("q", HOUR);
     cluster.hear("p", "renewed");
     // The requests of q are from the future.
-    cluster.has_said("b", "notice the wall clocks of this node and q are apart: ");
+    cluster.has_said("b", "notice the wall clock of q is ahead of this node's by ");
     cluster.set("a", HOUR);
     cluster.hear("p", "notice a refuses this candidate for x: the request came");
     cluster.hear("p", "renewed");

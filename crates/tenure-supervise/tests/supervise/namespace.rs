@@ -26,7 +26,7 @@ fn where_processes_have_other_numbers_nothing_is_started() {
         return passes_inside(WITHOUT, this);
     }
     let refused = resolve("true").unwrap_err().to_string();
-    assert!(refused.contains("/proc is that of another PID namespace; mount one"), "{refused}");
+    assert!(refused.contains("/proc belongs to another PID namespace; mount one"), "{refused}");
 }
 
 /// Runs `test` of this binary as the first process of a new PID namespace.

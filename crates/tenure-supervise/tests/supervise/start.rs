@@ -82,7 +82,7 @@ fn a_program_without_its_loader() {
     let path = folder.path().join("program");
     fs::write(&path, program).unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
-    let message = "/program: cannot be executed: the dynamic loader that it names is not on";
+    let message = "/program: cannot be executed: its dynamic loader is not on";
     expect_error(&Lease::long(), &[path.into()], 127, message);
 }
 

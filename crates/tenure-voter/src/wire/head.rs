@@ -121,8 +121,8 @@ fn parsed<T: std::str::FromStr<Err: std::fmt::Display>>(
 fn participant(text: &str) -> Result<Participant, Unread> {
     let wrong = || {
         Unread::new(
-            "the header tenure-voter must be ID~IDENTITY~INCARNATION, the latter two in 32 \
-                     hexadecimal digits",
+            "the header tenure-voter must be ID~IDENTITY~INCARNATION, with 32 hexadecimal digits \
+             for each of the last two",
         )
     };
     let mut parts = text.split('~');

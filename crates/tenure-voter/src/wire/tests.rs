@@ -249,7 +249,7 @@ fn malformed_sample_shows_right_form() {
         r#"{"voterUrl":"https://route.to.region-two-voter.instance"}}]"#,
     );
     let told = read_voter_list(sample).unwrap_err().to_string();
-    assert!(told.starts_with("the voter list must be as [{\"voterId\": \"west\","), "{told}");
+    assert!(told.starts_with("the voter list must look like [{\"voterId\": \"west\","), "{told}");
     assert!(told.ends_with("key must be a string at line 1 column 3"), "{told}");
 }
 
@@ -262,7 +262,7 @@ fn problems_are_those_of_rfc_9457() {
         String::from_utf8(body).unwrap(),
         concat!(
             r#"{"type":"urn:tenure:voter:endorsed","title":"endorsed","status":409,"#,
-            r#""detail":"counter 7 was endorsed already","#,
+            r#""detail":"this voter has endorsed counter 7 already","#,
             r#""refusal":{"reason":"endorsed","counter":7}}"#,
         )
     );

@@ -20,7 +20,7 @@ use super::Unread;
 pub fn read_voter_list(list: &str) -> Result<Vec<Listed>, Unread> {
     let wrong = |error: serde_json::Error| {
         Unread::new(format!(
-            "the voter list must be as [{{\"voterId\": \"west\", \"voterUrl\": \
+            "the voter list must look like [{{\"voterId\": \"west\", \"voterUrl\": \
              \"https://west.example\"}}, …]: {error}"
         ))
     };

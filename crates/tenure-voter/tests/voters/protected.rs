@@ -126,7 +126,9 @@ fn different_secrets_do_not_elect() {
         let told = async {
             loop {
                 let notice = notices.recv().await.unwrap().to_string();
-                if notice.contains("has no right MAC: the MAC fits none of this voter's secrets") {
+                if notice
+                    .contains("carries no valid MAC: the MAC fits none of this voter's secrets")
+                {
                     return;
                 }
             }

@@ -67,8 +67,8 @@ pub enum StateError {
     )]
     ForeignFile { path: PathBuf, found: Found },
     #[error(
-        "{path} has the format {found}, this release reads {known}; start the release that wrote \
-         it"
+        "{path} has the format {found}, but this release reads {known}; start the release that \
+         wrote the file"
     )]
     Version { path: PathBuf, found: u32, known: u32 },
     #[error(
@@ -166,7 +166,9 @@ fn user(owner: Option<u32>) -> String {
 
 fn hint(error: &io::Error) -> &'static str {
     match error.kind() {
-        io::ErrorKind::PermissionDenied => "; it must belong to the user of this process",
+        io::ErrorKind::PermissionDenied => {
+            "; run this process as the owner of that path, or change the owner (chown)"
+        }
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
             "; free some space on its file system"
         }
@@ -180,9 +182,11 @@ fn hint(error: &io::Error) -> &'static str {
 impl fmt::Display for Damage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Length { bytes, expected } => write!(f, "it has {bytes} bytes of {expected}"),
+            Self::Length { bytes, expected } => {
+                write!(f, "it has {bytes} bytes instead of {expected}")
+            }
             Self::Checksum { stored, computed } => {
-                write!(f, "its checksum is {computed:08x}, {stored:08x} was stored")
+                write!(f, "its checksum is {computed:08x}, but {stored:08x} was stored")
             }
             Self::Content => f.write_str("its checksum holds, but its content makes no sense"),
         }

@@ -91,7 +91,7 @@ async fn overdue_renewal_names_its_reason() {
     assert_eq!(overdue.why, why);
     let told = overdue.told(clock::now()).to_string();
     assert!(told.starts_with("the lease was not renewed for "), "{told}");
-    assert!(told.ends_with("s: no quorum: nothing heard of b"), "{told}");
+    assert!(told.ends_with("s: no quorum: no answer from b"), "{told}");
     let mut another = Box::pin(leadership.falls_overdue(Some(&overdue)));
     assert!(is_pending(another.as_mut()).await, "the same reason is no news");
     drop(another);
@@ -103,7 +103,7 @@ async fn overdue_renewal_names_its_reason() {
     driver.campaigns.ended(&driver.name, Loss::Expired);
     assert_eq!(soon(leadership.lost()).await, Loss::Expired);
     let why = leadership.why_lapsed(clock::now()).expect("the renewal was overdue");
-    assert!(why.ends_with("nothing heard of b"), "{why}");
+    assert!(why.ends_with("no answer from b"), "{why}");
 }
 
 /// The work itself hands over, and `run` ends with it.

@@ -51,7 +51,7 @@ pub(super) fn check(
         others.iter().map(|(setting, value)| format!("{setting} {}", clipped(value))).collect();
     let rosters = rosters.iter().map(|(setting, _)| *setting);
     let what = format!(
-        "the control socket{} belongs to {}; these settings name {}",
+        "the control socket{} belongs to {}; the settings here have {}",
         found.map_or_else(String::new, |path| format!(" {}", path.display())),
         who(status, realms.names.iter().copied().chain(rosters.clone())),
         told.join(", ")

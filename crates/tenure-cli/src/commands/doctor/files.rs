@@ -34,7 +34,7 @@ fn of_file(file: &NamedFile) -> Finding {
     let (owner, mode) = (about.uid(), about.mode() & 0o7777);
     let word = shell_word(&shown).into_owned();
     if *is_secret && SecretFile::is_open(mode) {
-        let text = format!("others can read or change {shown}, its mode is {mode:03o}");
+        let text = format!("others can read or change {shown} (mode {mode:03o})");
         let fix = format!("chmod 600 {word}");
         let refused =
             HIDDEN.iter().any(|one| one.is_kept_from_others && one.file.spec.name == *setting);

@@ -69,7 +69,7 @@ fn misfit(about: &Metadata, shown: &str) -> Option<Finding> {
         return Some(Finding::fails("state", text, fix));
     }
     if mode & 0o022 != 0 {
-        let text = format!("others can write into {shown}, its mode is {mode:03o}");
+        let text = format!("others can write into {shown} (mode {mode:03o})");
         return Some(Finding::fails("state", text, format!("chmod 700 {word}")));
     }
     None

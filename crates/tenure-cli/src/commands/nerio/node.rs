@@ -95,8 +95,8 @@ fn watch_processes(node: &Node, path: &Path) -> Result<Supervisor, Failure> {
             return Failure::new(Exit::System, what, fix);
         }
         let what = format!("the socket {} cannot be served: {error}", path.display());
-        let fix = "name a path in a directory of this user, where no other process serves; it has \
-                   at most 107 bytes";
+        let fix = "name a path of at most 107 bytes in a directory of this user, where no other \
+                   process serves";
         Failure::new(Exit::System, what, fix)
     })
 }

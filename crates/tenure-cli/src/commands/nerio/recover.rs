@@ -63,9 +63,8 @@ pub(super) fn low(floor: Fence, now: u64) -> Option<String> {
         format!(
             "the fence floor {floor} is more than a day below this machine's clock, {now} \
              milliseconds since 1970. A cluster that was started without --new takes its first \
-             fence from such a clock. If a member may have issued a higher fence than the floor, \
-             run this command again on all members, with that clock as --fence-floor, before any \
-             of them starts"
+             fence from such a clock. If a member may have issued a fence above the floor, start \
+             no member yet: run this command again on all members, with that clock as --fence-floor"
         )
     })
 }

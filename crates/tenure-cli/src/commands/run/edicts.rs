@@ -28,7 +28,7 @@ impl<K: Class> Runner<K> {
             Some(Ok(edict)) => self.reporter.status(Some(json!({"fence": fence, "edict": edict}))),
             Some(Err(Failure { what, fix, .. })) => Answer::Refused { what, fix },
             None => Answer::Refused {
-                what: format!("{} has no edicts", self.settings.protocol.name),
+                what: format!("{} has no edicts", self.settings.protocol.shown()),
                 fix: "give recipients the fence, TENURE_FENCE, if the protocol has fences"
                     .to_owned(),
             },

@@ -83,7 +83,8 @@ mod tests {
             object(&waiting, now),
             json!({
                 "waiting": "old-leases",
-                "text": "old leases may last: b grants nothing for 2.4s more; nothing heard of c",
+                "text": "old leases may still run: b grants nothing for 2.4s more; no answer from \
+                         c",
                 "at": ["b"],
                 "remaining_ms": 2400,
                 "missing": ["c"],

@@ -43,7 +43,8 @@ impl IssueKeySettings {
         let out = layers.optional(&table::OUT)?;
         let Some(given) = keys::read(layers)? else {
             let mut failure = layers.missing(&table::KEY_FILE.spec);
-            failure.fix += ", or set TENURE_KEYS: the key of the cluster, from tenure keys new";
+            failure.fix += ", or set TENURE_KEYS; each needs the key of the cluster, which tenure \
+                            keys new made";
             return Err(failure);
         };
         let key = given.keys.issue_with(Grant { application, elections, rights });

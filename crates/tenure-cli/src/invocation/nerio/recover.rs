@@ -130,8 +130,8 @@ fn too_few(lost: MemberSet, cluster: &Cluster, layers: &Layers<'_>) -> Failure {
     };
     let rest = config.membership().everyone().minus(lost);
     let what = format!(
-        "no recovery is needed: every quorum has a member of {}, from which {} can learn what was \
-         lost",
+        "no recovery is needed: every quorum includes a member that is not lost ({}), from which \
+         {} can learn what was lost",
         list(rest),
         list(lost),
     );

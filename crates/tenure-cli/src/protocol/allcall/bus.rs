@@ -82,10 +82,7 @@ fn proof(layers: &mut Layers<'_>) -> Result<Option<Proof>, Failure> {
     let token = tls::line(&TOKEN, layers)?.map(|(token, file)| Proof::Token(token, file));
     let credentials = layers.optional(&CREDS)?;
     let nkey = layers.optional(&NKEY)?;
-    let files = [
-        (&CREDS.spec, "file of credentials", &credentials),
-        (&NKEY.spec, "file of the seed", &nkey),
-    ];
+    let files = [(&CREDS.spec, "credentials file", &credentials), (&NKEY.spec, "seed file", &nkey)];
     for (spec, what, file) in files {
         if let Some(file) = file {
             tls::look_at(layers, spec.name, what, file)?;

@@ -122,8 +122,8 @@ impl Explain {
     /// Explains a question without an answer: a leader may exist that this process does not hear.
     pub(super) fn not_heard(&self, wait: Duration) -> Failure {
         let what = format!(
-            "no candidate has said who leads; this command knows that nobody leads only after it \
-             has listened for {wait:.1?}"
+            "no candidate has said who leads; this command must listen for {wait:.1?} before it \
+             can say that nobody leads"
         );
         let fix = format!(
             "check that --cluster and --election are right and that candidates run, or ask for \

@@ -336,7 +336,10 @@ impl Watcher {
         for (endpoint, status) in report.members() {
             for alarm in &status.alarms {
                 let about = About::Alarms(endpoint.to_string());
-                self.watch.warn(about, &format!("{endpoint} reports an alarm: {alarm}"));
+                self.watch.warn(
+                    about,
+                    &format!("{endpoint} reports the alarm {alarm}: see etcdctl alarm list"),
+                );
             }
         }
         for (endpoint, status) in report.unfixed() {

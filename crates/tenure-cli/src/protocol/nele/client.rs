@@ -281,7 +281,7 @@ impl<C: Class> RoleHolder for Client<C> {
     fn fits(&self, roles: usize) -> Result<(), Failure> {
         let most = self.settings.config.limits.roles;
         if roles > most {
-            let what = format!("{roles} roles are too many: a process stands for {most}");
+            let what = format!("{roles} roles are too many: a process stands for at most {most}");
             return Err(Failure::new(Exit::Refused, what, "add fewer roles"));
         }
         self.node.check_room(roles).map_err(|error| {

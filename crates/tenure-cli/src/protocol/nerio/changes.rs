@@ -112,7 +112,7 @@ fn listed_elsewhere(list: &[Member], change: &MemberChange) -> Option<String> {
     differs.then(|| {
         format!(
             "the members list here has {name} at {address}, and processes with this list look for \
-             {name} only there. Correct their lists, and restart them one by one"
+             {name} only there. Correct these lists, and restart the processes one by one"
         )
     })
 }
@@ -402,12 +402,12 @@ mod tests {
         let d = name("d");
         assert_eq!(
             told(&ChangeError::Runs { name: d.clone() }),
-            "d runs as a member, and answers with its directory|stop d for good, and repeat the \
+            "d still runs as a member, with its state directory|stop d for good, and repeat the \
              change"
         );
         assert_eq!(
             told(&ChangeError::LetIn { name: d, epoch: 2 }),
-            "the node that waits is the member d of epoch 2 already, and has not entered that \
+            "the waiting node d is already a member of epoch 2, but has not entered that \
              epoch|check that d and the members reach each other, and that their lists have the \
              present address of d; d then enters by itself"
         );
@@ -423,9 +423,9 @@ mod tests {
             ),
             (
                 ChangeError::NoVote { why: NoVote::Starts },
-                "no member can carry the change out: a cannot vote on it, because the node starts, \
-                 or waits until old leases have ended|check the nodes with tenure members, and \
-                 repeat the command",
+                "no member can carry the change out: a cannot vote on it, because the node is \
+                 starting, or waits until old leases have ended|check the nodes with tenure \
+                 members, and repeat the command",
             ),
             (
                 ChangeError::Last { name: name("d") },

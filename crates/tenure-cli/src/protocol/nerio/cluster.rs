@@ -200,7 +200,7 @@ enum Open {
 impl Open {
     const fn why(self) -> &'static str {
         match self {
-            Self::NoKey => "there is no key",
+            Self::NoKey => "this process has no key",
             Self::AcceptsUnsealed => "the key file says accept-unsealed",
         }
     }

@@ -192,16 +192,17 @@ fn advice(first: KeyId, applications: usize, second: KeyId, users: usize) -> Str
         0 => format!(
             "{second} is accepted, and no process that was heard in the last minute uses it. If it \
              is the new key, keep it: when every node accepts both, give each application a key \
-             made from it. If it is the old key, take it out of the key files once no node has \
-             it as the first key, and no process uses it"
+             made from it. If it is the old key, take it out of the key files when no process uses \
+             it and no node has it first"
         ),
         users => {
-            let verb = if users == 1 { "uses" } else { "use" };
+            let process = if users == 1 { "process" } else { "processes" };
             let does = if applications == 1 { "does" } else { "do" };
             format!(
-                "in the last minute {users} {verb} {second}, the second key. If it is the new one, \
-                 put it first in the key files of the nodes when no application uses {first} any \
-                 more ({applications} {does}). If it is the old one, keep it until nobody uses it"
+                "in the last minute {users} {process} used {second}, the second key. If it is the \
+                 new key, put it first in the key files of the nodes when no application uses \
+                 {first} any more ({applications} {does}). If it is the old key, keep it until no \
+                 process uses it"
             )
         }
     }
@@ -223,11 +224,13 @@ mod tests {
         assert!(unused.contains("If it is the new key, keep it"), "{unused}");
         assert!(unused.contains("If it is the old key, take it out"), "{unused}");
         let used = advice(first, 1, second, 3);
-        assert!(used.starts_with(&format!("in the last minute 3 use {second}, the second key.")));
+        assert!(used.starts_with(&format!(
+            "in the last minute 3 processes used {second}, the second key."
+        )));
         assert!(used.contains(&format!("no application uses {first} any more (1 does)")), "{used}");
-        assert!(used.ends_with("keep it until nobody uses it"), "{used}");
+        assert!(used.ends_with("keep it until no process uses it"), "{used}");
         let one = advice(first, 0, second, 1);
-        assert!(one.contains("minute 1 uses "), "{one}");
+        assert!(one.contains("minute 1 process used "), "{one}");
         assert!(one.contains("(0 do)"), "{one}");
     }
 

@@ -116,15 +116,17 @@ pub fn check_rights(
         None => {
             let fix = "use the key of the cluster, or make a key from it that may only ask: \
                        tenure keys issue --app watcher --elections '*' --rights ask";
-            let wanted = "all elections, about which this command asks".to_owned();
+            let wanted = "all elections".to_owned();
             (keys.allow_all(), wanted, fix.to_owned())
         }
     };
     if allowed {
         return check_right(grant, right).map_err(|failure| origins.explain(failure, &NAMES));
     }
-    let what =
-        format!("the key of the application {application} covers {elections}, and not {wanted}");
+    let what = format!(
+        "the key of the application {application} covers only {elections}, and this command needs \
+         {wanted}"
+    );
     Err(origins.usage(what, fix, &NAMES))
 }
 

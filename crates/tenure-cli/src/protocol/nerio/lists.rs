@@ -117,8 +117,8 @@ pub(super) fn outside(cluster: &Cluster, membership: &Membership) -> Vec<Member>
         name: member.name.clone(),
         address: member.address.to_string(),
         state: "outside",
-        text: "is no member: the nodes name other members".to_owned(),
-        cure: Some("take it out of members, or add it with tenure members add".to_owned()),
+        text: "is not among the members that the nodes name".to_owned(),
+        cure: Some("take it out of the members list, or add it with tenure members add".to_owned()),
     };
     outside.map(describe).collect()
 }
@@ -235,6 +235,6 @@ mod tests {
         assert!(text.contains("it runs an older version"), "{text}");
         let (state, text) = told(&Heard::Blank);
         assert_eq!(state, "blank");
-        assert!(text.starts_with("waits to be let in, and only a quorum of epoch 0"), "{text}");
+        assert!(text.starts_with("waits to be let in. Only a quorum of epoch 0"), "{text}");
     }
 }

@@ -61,7 +61,7 @@ impl Seat {
         }
         for spec in MEMBER_SETTINGS {
             if layers.flags().value_source(spec.name) == Some(ValueSource::CommandLine) {
-                let what = format!("--{} is for a member, and there is no --name", spec.name);
+                let what = format!("--{} is for a member, and --name is not set", spec.name);
                 let fix = format!("add --name to contend as a member, or remove --{}", spec.name);
                 let flag = format!("flag --{}", spec.name);
                 return Err(Failure::usage(what, fix).origin(flag));
@@ -142,7 +142,8 @@ fn storage(layers: &mut Layers<'_>) -> Result<Storage, Failure> {
     match (state, memory) {
         (Some(_), true) => exclude(
             "a node keeps its state either in a directory or nowhere, not both",
-            "remove --memory; or remove --state, the variable TENURE_STATE and the key state",
+            "remove --memory; or remove the state directory from the settings (flag --state, \
+             variable TENURE_STATE, key state of the file)",
             ["state", "memory"],
         ),
         (Some(path), false) => Ok(Storage::Directory { path, new }),

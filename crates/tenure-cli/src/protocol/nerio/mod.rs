@@ -52,7 +52,7 @@ crate::settings! {
          grid:2x3 or sets:a+b,b+c,a+c";
     LEASE_MAX: Duration = "lease-max" "DURATION" Text, Everywhere, Follows("twice the lease"),
         TIMING, parse::duration, span,
-        "The longest lease that this node grants. A node without memory waits for this long \
+        "The longest lease that this node grants. A node without stored state waits for this long \
          before it grants. A candidate with a longer lease gets nothing from this node";
     CLOCK_SKEW_MAX: Duration = "clock-skew-max" "DURATION" Text, Everywhere, Nothing, TIMING,
         parse::duration, span,
@@ -281,8 +281,8 @@ fn check_lease_auto(cluster: &Cluster, origins: &Origins) -> Result<(), Failure>
         return Ok(());
     }
     let what = format!(
-        "with lease-auto the lease goes from lease, the shortest, to lease-max, the longest, and \
-         lease {least:?} is above lease-max {longest:?}"
+        "with lease-auto, lease is the shortest lease and lease-max the longest, but lease \
+         {least:?} is above lease-max {longest:?}"
     );
     let fix =
         format!("set lease-max to {least:?} or more, set a shorter lease, or remove lease-auto");

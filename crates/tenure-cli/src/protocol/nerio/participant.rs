@@ -85,7 +85,7 @@ impl Backend for Grantors {
             };
             let control = Server::bind(&seat.control).await.map_err(|mut failure| {
                 failure.fix += &format!(
-                    ". The address is that of the member {}, which is one process: tenure node, or \
+                    ". The address belongs to member {}, which is one process: tenure node, or \
                      tenure run --name",
                     seat.name
                 );

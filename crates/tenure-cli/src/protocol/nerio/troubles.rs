@@ -273,8 +273,8 @@ pub(super) fn may_be_of_keys(cluster: &Cluster, waiting: &Waiting) -> Option<&'s
 pub(super) fn of_keys(cluster: &Cluster) -> &'static str {
     match cluster.keys {
         Some(_) => {
-            "; a node ignores a process whose key it does not accept (a node without a key accepts \
-             none), and its log names that process"
+            "; a node ignores a process whose key it does not accept, and names that process in \
+             its log; a node without a key accepts no key"
         }
         None => "; nodes with a key ignore a process without a key: give --key-file",
     }
@@ -315,7 +315,7 @@ pub(super) fn fix(
             "start all nodes: a new cluster begins only when all its nodes run, after the longest \
              lease"
         }
-        (false, _) => "wait until a quorum of the other nodes serves",
+        (false, _) => "wait until the other nodes that serve are a quorum",
         (true, true) => {
             "make room in the state directories (1 MiB is enough), mend the disks, or restore the \
              directories"

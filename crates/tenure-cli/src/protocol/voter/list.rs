@@ -90,7 +90,7 @@ pub(super) fn voters(text: &str) -> Result<Vec<Listed>, Refusal> {
     ids.sort();
     if let Some(pair) = ids.windows(2).find(|pair| pair[0] == pair[1]) {
         let what = format!("voter {} is in the list twice", pair[0]);
-        return Err(Refusal::new(what, "give each voter a name of its own, once"));
+        return Err(Refusal::new(what, "name each voter once, each with a name of its own"));
     }
     let called = |listed: &Listed| listed.url.as_str().trim_end_matches('/').to_ascii_lowercase();
     let mut by_url: Vec<_> = list.iter().map(|listed| (called(listed), &listed.id)).collect();
@@ -98,7 +98,7 @@ pub(super) fn voters(text: &str) -> Result<Vec<Listed>, Refusal> {
     match by_url.windows(2).find(|pair| pair[0].0 == pair[1].0) {
         Some(pair) => {
             let what =
-                format!("{} and {} are called by one URL, {}", pair[0].1, pair[1].1, pair[0].0);
+                format!("voters {} and {} have the same URL, {}", pair[0].1, pair[1].1, pair[0].0);
             Err(Refusal::new(what, "give each voter a URL of its own"))
         }
         None => Ok(list),

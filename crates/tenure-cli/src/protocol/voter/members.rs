@@ -201,8 +201,8 @@ impl Survey {
         } else {
             (
                 format!(
-                    "the voters have not founded their network: it begins with {one}, once all of \
-                     them run"
+                    "the voters have not founded their network yet: all its first voters must run \
+                     ({one})"
                 ),
                 "start the other voters, and check what each running voter waits for",
             )
@@ -401,8 +401,8 @@ async fn confirm(
                     failure.what
                 ),
             };
-            let fix = "check with tenure members show, and repeat the change if it is lost: the \
-                       change holds only once the other voters have stored it";
+            let fix = "run tenure members show, and repeat the change if it is not there: a change \
+                       holds only once the other voters have stored it";
             return Err(origins.failure(Exit::Unknown, what, fix, &[]));
         }
         tokio::time::sleep(AGAIN).await;
@@ -440,8 +440,8 @@ fn advice(refusal: &Refusal) -> &'static str {
         Refusal::UnknownVoter => "check that the voter runs, and that tenure members lists it",
         Refusal::NoChange { because } => match because {
             Unchanged::HasVote => {
-                "do nothing; if tenure members says that its state directory was lost, run tenure \
-                 members remove first"
+                "do nothing. If tenure members says that this voter has lost its state directory, \
+                 run tenure members remove first"
             }
             Unchanged::HasNone => "do nothing",
             Unchanged::Leads => {

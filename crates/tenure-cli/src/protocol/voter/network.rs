@@ -215,13 +215,12 @@ fn whereabouts(
     let listen = layers.optional(&table::LISTEN)?;
     if let Some(CallAddress::Url(url)) = called {
         let Some(listen) = listen.or_else(|| address_of(&url)) else {
-            let what = format!("--listen is not set, and {url} has no address to bind");
+            let what = format!("--listen is not set, and the URL {url} has no IP address to bind");
             let fix = "give --listen ADDR:PORT: the address at which calls of this URL arrive";
             return Err(layers.origins.usage(what, fix, &["listen", "voter-url"]));
         };
         if shows_certificate && url.as_str().starts_with("http://") {
-            let what =
-                format!("others call {url} without TLS, and --cert makes this voter speak TLS");
+            let what = format!("the URL {url} has no TLS, but with --cert this voter speaks TLS");
             let fix = "write https:// in --voter-url and in the lists of all voters, or remove \
                        --cert and --key";
             return Err(layers.origins.usage(what, fix, &["voter-url", "cert"]));

@@ -87,7 +87,7 @@ fn advice(breach: &Breach) -> (&'static str, &'static str) {
     match breach {
         Breach::OtherFounding { .. } => (
             "founding",
-            ": two networks of one election were founded apart; give one of them another \
+            ": two networks of one election were founded apart; give one network another \
              --election, or found it anew with empty state directories",
         ),
         Breach::OtherIdentity { .. } => (

@@ -45,8 +45,8 @@ impl SettingsError for ConfigError {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error(
     "lease {lease:?} is too short: when a renewal takes effect, a leader has {usable:?} left, and \
-     needs more than grace {grace:?} + kill margin {kill_margin:?}. These {usable:?} are lease − \
-     max clock skew − heartbeat = {held:?}, less lease/2 + 3/2·heartbeat, at drift {drift}. \
+     needs more than grace {grace:?} + kill margin {kill_margin:?}. The time left is {held:?} \
+     (lease − max clock skew − heartbeat) minus (lease/2 + 3/2·heartbeat), with drift {drift}. \
      Lengthen the lease, or shorten the grace"
 )]
 pub struct TooShort {

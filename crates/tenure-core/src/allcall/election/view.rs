@@ -112,8 +112,7 @@ impl Election {
             let skew = context.config.max_clock_skew;
             let why = format!(
                 "this machine's wall clock has stepped, or differs from the clocks of most other \
-                 participants by more than the max clock skew of {skew:?} allows: set this clock \
-                 right"
+                 participants by more than the max clock skew, {skew:?}: set this clock right"
             );
             let obstacle = Obstacle::new("clock", "clock-off", why);
             return Some(Waiting::Refused { obstacles: [obstacle].into(), missing: Vec::new() });

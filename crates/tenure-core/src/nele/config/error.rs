@@ -20,10 +20,10 @@ pub enum ConfigError {
     #[error(transparent)]
     TooShort(Box<TooShort>),
     #[error(
-        "takeover is {takeover:?}: when one record is lost, a leader has {usable:?} left at the \
-         next record (takeover − 2·publish interval − delivery timeout − fetch wait), and needs \
-         more than grace {grace:?} + kill margin {kill_margin:?}. Lengthen takeover, or shorten \
-         grace"
+        "takeover {takeover:?} is too short: a leader that loses one record has only {usable:?} \
+         left at its next record (takeover − 2·publish interval − delivery timeout − fetch wait). \
+         A leader needs more than grace {grace:?} + kill margin {kill_margin:?}. Lengthen \
+         takeover, or shorten grace"
     )]
     Grace { takeover: Duration, usable: Duration, grace: Duration, kill_margin: Duration },
     #[error(
@@ -75,7 +75,7 @@ pub struct TooShort {
 impl Mode {
     const fn relation(self) -> &'static str {
         match self {
-            Self::AtLeastOne => "which on any clock is more than",
+            Self::AtLeastOne => "which is this sum with drift added:",
             Self::AtMostOne => "the larger of",
         }
     }

@@ -48,8 +48,8 @@ impl Slot {
         if let Some((epoch, offset)) = self.claim.fenceless {
             let epoch = epoch.map_or("unknown".to_string(), |epoch| epoch.to_string());
             let why = format!(
-                "no fence fits the claim at offset {offset} of leader epoch {epoch}: use a client \
-                 that reports leader epochs, or another topic"
+                "no fence fits the claim at offset {offset} of leader epoch {epoch}: use brokers \
+                 that report leader epochs, a lower fence base, or another topic"
             );
             let obstacles = [self.obstacle("no-fence", why.into())].into();
             return Waiting::Refused { obstacles, missing: Vec::new() };
@@ -84,8 +84,8 @@ impl Slot {
 /// The reason to wait while another process of the group has a mode without claims.
 fn unlike(who: &Process, terms: &Terms) -> Waiting {
     let why = format!(
-        "its mode is {}, and this campaign waits as long as its records come: give all processes \
-         of a group the same mode",
+        "its mode is {}, and this campaign waits while its records arrive: give all processes of a \
+         group the same mode",
         terms.mode
     );
     let obstacles = [Obstacle::new(who.to_string(), "mode", why)].into();

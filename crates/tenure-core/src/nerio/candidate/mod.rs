@@ -32,6 +32,7 @@ use self::orders::Orders;
 pub(super) use self::pending_release::PendingRelease;
 pub(super) use self::silence::LeaderSilence;
 use self::waits::Reported;
+pub(super) use self::waits::told;
 use super::body::{Remainder, Verify};
 use super::config::Checked;
 use super::context::Context;

@@ -210,7 +210,7 @@ const FASTER_CLOCK: &str = "its clock runs faster than this node's by more than 
                             the process on that machine";
 
 /// Label and sentence of a refusal that time alone does not mend.
-fn told(refusal: &Refusal) -> (&'static str, Arc<str>) {
+pub(in crate::nerio) fn told(refusal: &Refusal) -> (&'static str, Arc<str>) {
     match refusal {
         Refusal::TooLong { lease, delta_max } => (
             "too-long",
@@ -222,7 +222,7 @@ fn told(refusal: &Refusal) -> (&'static str, Arc<str>) {
         ),
         Refusal::FenceTooFar => (
             "fence-too-far",
-            "the fence that this candidate proposes is too far above the fences it knows".into(),
+            "it knows only fences that are far below the fence of this candidate".into(),
         ),
         Refusal::OtherAddress { holder } => (
             "other-address",
@@ -239,16 +239,15 @@ fn told(refusal: &Refusal) -> (&'static str, Arc<str>) {
              disk"
                 .into(),
         ),
-        Refusal::Starting => (
-            "starting",
-            "it starts, and waits for its first record to reach its state directory".into(),
-        ),
+        Refusal::Starting => {
+            ("starting", "it is starting, and waits until its first record is on its disk".into())
+        }
         Refusal::Replaced => (
             "replaced",
             "a later state directory has replaced its own: if an old directory was put back, stop \
-             the member, move the old directory away, and start the member with the later \
-             directory (if that is gone, with an empty one); if two processes are this member, \
-             stop the process with the old directory"
+             the member and move that directory away. Then start the member with the later \
+             directory, or with an empty one if the later is gone. If two processes are this \
+             member, stop the process with the old directory"
                 .into(),
         ),
         Refusal::Wedged { next } => (
@@ -260,15 +259,18 @@ fn told(refusal: &Refusal) -> (&'static str, Arc<str>) {
         ),
         Refusal::WrongClock => (
             "wrong-clock",
-            "its clock runs apart from those of most members: correct it, then run `tenure node \
-             clear-breach` there"
+            "its clock runs faster or slower than those of most members: correct that clock, then \
+             run `tenure node clear-breach` there"
                 .into(),
         ),
         Refusal::Removed { epoch } => {
             ("removed", alloc::format!("it is no member any more, since epoch {epoch}").into())
         }
         Refusal::Clock(fault) => ("clock", alloc::format!("{fault}").into()),
-        Refusal::Held { .. } | Refusal::Quarantine { .. } | Refusal::Recovering { .. } => {
+        Refusal::Recovering { .. } => {
+            ("not-now", "it has no stored state, and asks the other members".into())
+        }
+        Refusal::Held { .. } | Refusal::Quarantine { .. } => {
             ("not-now", alloc::format!("{refusal}").into())
         }
     }

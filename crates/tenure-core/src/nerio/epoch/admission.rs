@@ -152,7 +152,9 @@ impl fmt::Display for Hindrance {
                 Tenths(*span),
                 Tenths(*needed)
             ),
-            Self::Busy => f.write_str("another change of members runs, or the member starts"),
+            Self::Busy => {
+                f.write_str("another change of members runs, or the member is still starting")
+            }
             Self::Few { without } => {
                 write!(
                     f,

@@ -187,15 +187,15 @@ pub enum ChangeError {
     #[error("{why}")]
     Document { why: Text },
     #[error(
-        "the document of the next epoch takes {bytes} bytes, and at most {max} are allowed: write \
-         the quorums as weights"
+        "the members document of the next epoch takes {bytes} bytes, and at most {max} are \
+         allowed: write the quorums as weights"
     )]
     TooLong { bytes: usize, max: usize },
     #[error("there is nothing to cancel: this member carries out no change")]
     NothingRuns,
     #[error(
         "the change can no longer be cancelled: a member may have accepted the change, and grants \
-         nothing until it is decided"
+         nothing until the change is decided"
     )]
     Begun,
     /// The driver refuses a question that no key seals.
@@ -206,15 +206,15 @@ pub enum ChangeError {
     Unsealed,
     /// The memory that is to be replaced answers.
     #[error(
-        "{name} runs as a member, and answers with its directory: stop {name} for good, and repeat \
+        "{name} still runs as a member, with its state directory: stop {name} for good, and repeat \
          the change"
     )]
     Runs { name: NodeName },
     /// The seat already names the memory that asks to be let in.
     #[error(
-        "the node that waits is the member {name} of epoch {epoch} already, and has not entered \
-         that epoch: check that {name} and the members reach each other, and that their lists have \
-         the present address of {name}; {name} then enters by itself"
+        "the waiting node {name} is already a member of epoch {epoch}, but has not entered that \
+         epoch: check that {name} and the members reach each other, and that their lists have the \
+         present address of {name}; {name} then enters by itself"
     )]
     LetIn { name: NodeName, epoch: u64 },
 }
@@ -222,7 +222,7 @@ pub enum ChangeError {
 /// The reason why a member takes no part in decisions.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, thiserror::Error)]
 pub enum NoVote {
-    #[error("the node starts, or waits until old leases have ended")]
+    #[error("the node is starting, or waits until old leases have ended")]
     Starts,
     #[error("its state directory was lost in this epoch, and with the directory its earlier votes")]
     Forgot,

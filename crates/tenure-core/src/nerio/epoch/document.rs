@@ -79,38 +79,37 @@ pub enum Origin {
 /// The reason why a document is refused.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, thiserror::Error)]
 pub enum DocumentError {
-    #[error("the epoch's document is of cluster {theirs}, and this node is of {ours}")]
+    #[error("the members are of cluster {theirs}, and this process is of cluster {ours}")]
     Cluster { theirs: ClusterName, ours: ClusterName },
-    #[error("the epoch's document has drift {theirs}, and this node has {ours}")]
+    #[error("the members have drift {theirs}, and this process has drift {ours}")]
     Drift { theirs: Drift, ours: Drift },
-    #[error("epoch {number} cannot follow epoch {before} in a document of this origin")]
+    #[error("epoch {number} cannot follow epoch {before} in a members document of this kind")]
     Number { number: u64, before: u64 },
-    #[error("the document follows an epoch 0, and names another epoch 0 as its founding")]
+    #[error("the members document follows one epoch 0, and names another epoch 0 as the founding")]
     Founding,
-    #[error("the document sets a floor of fences, and is of no founding and no recovery")]
+    #[error("the members document sets a fence floor, which only a founding or a recovery may set")]
     Floor,
-    #[error("the floor of fences is {floor}; at most {max} is allowed")]
+    #[error("the fence floor is {floor}; at most {max} is allowed")]
     FloorTooHigh { floor: Fence, max: Fence },
-    #[error("the document has {count} seats; it must have 1 to {max}")]
+    #[error("the members document has {count} members; it must have 1 to {max}")]
     Seats { count: usize, max: usize },
-    #[error("the seats are not in the order of names: {name} comes too late, or twice")]
+    #[error("the members are not in the order of their names: {name} comes too late, or twice")]
     Order { name: NodeName },
-    #[error("the seats {first} and {second} have the same memory")]
+    #[error("the members {first} and {second} have the same state directory")]
     InstanceTwice { first: NodeName, second: NodeName },
     #[error(
-        "seat {name} must have a memory, except in a document from an upgrade, where it must have \
-         none"
+        "member {name} must name its state directory, except after an upgrade, where no member may"
     )]
     Instance { name: NodeName },
-    #[error("seat {name} has {count} hosts; at most {max} are allowed")]
+    #[error("member {name} has {count} addresses; at most {max} are allowed")]
     Hosts { name: NodeName, count: usize, max: usize },
-    #[error("seat {name} has the host {host}, at which no single process can be reached")]
+    #[error("member {name} has the address {host}, at which no single process can be reached")]
     Unreachable { name: NodeName, host: HostPort },
-    #[error("the document takes {bytes} bytes; at most {max} are allowed")]
+    #[error("the members document takes {bytes} bytes; at most {max} are allowed")]
     TooLong { bytes: usize, max: usize },
     #[error(transparent)]
     Quorums(#[from] QuorumTextError),
-    #[error("the quorums of the document are not in the order of names")]
+    #[error("the quorums of the members document are not in the order of names")]
     QuorumOrder,
 }
 

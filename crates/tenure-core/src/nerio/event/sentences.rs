@@ -3,7 +3,6 @@
 use core::fmt;
 use core::time::Duration;
 
-use super::super::body::Refusal;
 use super::super::epoch::Hindrance;
 use crate::fence::Fence;
 use crate::name::NodeName;
@@ -16,14 +15,14 @@ pub(super) fn removed(
     f: &mut fmt::Formatter<'_>,
 ) -> fmt::Result {
     let (beside, first, change) = match replaced {
-        true => (", and another node has this name now", "stop the other node, ", "replace"),
+        true => (", and another node has this name now", "stop the other node and ", "replace"),
         false => ("", "", "add"),
     };
     write!(
         f,
         "this node is no member any more: epoch {epoch} has the members {}{beside}. Stop this \
-         node. To make it a member again, {first}move the state directory of this node away, start \
-         this node with these members in its list, and run `tenure members {change}`",
+         node. To make it a member again, {first}move the state directory of this node away. Then \
+         start this node with these members in its list, and run `tenure members {change}`",
         List(members, ", ")
     )
 }
@@ -59,7 +58,7 @@ pub(super) fn recovery_waits(
     strange: &[NodeName],
     f: &mut fmt::Formatter<'_>,
 ) -> fmt::Result {
-    f.write_str("has no memory (lost, or never written), and asks the other members")?;
+    f.write_str("has no stored state (lost, or never written), and asks the other members")?;
     if !silent.is_empty() {
         let verb = if silent.len() == 1 { "does" } else { "do" };
         let they = if silent.len() == 1 { "it" } else { "them" };
@@ -69,7 +68,7 @@ pub(super) fn recovery_waits(
     if !empty.is_empty() {
         let separator = if silent.is_empty() { ':' } else { ',' };
         let verb = if empty.len() == 1 { "has" } else { "have" };
-        write!(f, "{separator} {} {verb} no memory either", List(empty, ", "))?;
+        write!(f, "{separator} {} {verb} no stored state either", List(empty, ", "))?;
     }
     if !strange.is_empty() {
         let verb = if strange.len() == 1 { "takes" } else { "take" };
@@ -77,7 +76,7 @@ pub(super) fn recovery_waits(
             f,
             ". {} {verb} this node for a stranger: without keys a node recognizes a member by its \
              address in `members`, and this node sends from another address. If this node has \
-             moved, change `members` everywhere; else correct --listen; or use keys \
+             moved, change `members` everywhere. If not, correct --listen, or use keys \
              (docs/howto/keys.md)",
             List(strange, ", ")
         );
@@ -93,7 +92,7 @@ pub(super) fn recovery_waits(
         // A member that began alone with --new looks like the last member that kept its directory.
         write!(
             f,
-            ". {whole} {verb} the cluster, and that is not enough. If the cluster is new, and only \
+            ". {whole} {verb} the cluster, but a quorum is needed. If the cluster is new, and only \
              {whole} began with --new: stop {whole}, move {their} away, and start {whole} without \
              --new. If directories were lost, see docs/howto/lost-quorum.md"
         )
@@ -112,7 +111,7 @@ pub(super) fn join_waits(
     write!(
         f,
         "this node waits to enter epoch {epoch} until enough members have reported the leases that \
-         may last; {silent} {verb} not answer: start {they}, or check the network to {they}"
+         may still run; {silent} {verb} not answer: start {they}, or check the network to {they}"
     )
 }
 
@@ -137,20 +136,8 @@ pub(super) fn old_memory(
     write!(
         f,
         "the grants of {member} do not count: {by} knows a later state directory of {member}. If \
-         an old directory was put back: stop {member}, and start {member} with the later directory \
-         (if that is gone, with an empty one). If two processes have the name {member}: stop the \
-         process that started first"
+         an old directory was put back: stop {member}, and start {member} with the later \
+         directory, or with an empty one if the later is gone. If two processes have the name \
+         {member}: stop the process that started first"
     )
-}
-
-/// The remedy at a grantor that refuses for this reason.
-pub(super) const fn remedy(refusal: &Refusal) -> &'static str {
-    match refusal {
-        Refusal::Disk => "; make room in its state directory (1 MiB is enough), or mend its disk",
-        Refusal::TooLong { .. } => {
-            "; give that node a larger --lease-max, or this candidate a \
-                                    shorter --lease"
-        }
-        _ => "",
-    }
 }

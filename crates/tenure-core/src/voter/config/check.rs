@@ -98,7 +98,7 @@ fn lacking(config: &Config) -> Option<UnfitPart> {
         (what, renewal(config), "less than", counted)
     } else if ballot > counted / 2 {
         let what = "cast timeout + result timeout + request timeout";
-        (what, ballot, "at most half of that,", counted / 2)
+        (what, ballot, "at most half of the usable time,", counted / 2)
     } else if stop >= counted {
         let what = "grace + kill margin + heartbeat interval + request timeout";
         (what, stop, "less than", counted)

@@ -22,9 +22,9 @@ pub enum ConfigError {
     )]
     Timeout { timeout: Duration, heartbeat: Duration },
     #[error(
-        "lease max is {lease_max:?}; with these settings a leader asks for a lease of {lease:?}. \
-         If it gets only lease max, that must exceed {needed:?} (heartbeat interval + 2 request \
-         timeouts) on any clock: lengthen lease max, or remove it"
+        "lease max is {lease_max:?}, and with these settings a leader asks for a lease of \
+         {lease:?}. A leader with a lease of lease max needs more than {needed:?} (heartbeat \
+         interval + 2 request timeouts) on any clock: lengthen lease max, or remove it"
     )]
     LeaseMax { lease_max: Duration, lease: Duration, needed: Duration },
     #[error(transparent)]
@@ -74,9 +74,9 @@ pub struct ModeError;
 /// A lease that is too short for one of its parts.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error(
-    "a leader can use {:?} of its lease of {:?} ((tolerance {tolerance} + 1) times heartbeat \
-     interval {heartbeat:?}, drift {drift}); {what} = {needed:?} must be {relation} {:?}: {}, or \
-     shorten this sum",
+    "a leader can use {:?} of its lease of {:?}, which is (tolerance {tolerance} + 1) times \
+     heartbeat interval {heartbeat:?}, with drift {drift} added. The sum {what} = {needed:?} must \
+     be {relation} {:?}: {}, or shorten this sum",
     to_ms(*.counted),
     to_ms(*.lease),
     below(*.needed, *.limit),

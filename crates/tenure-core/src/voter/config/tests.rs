@@ -70,7 +70,7 @@ fn short_lease_is_refused_with_numbers() {
     assert!(refused.contains("raise the tolerance to 4, or"), "{refused}");
     let refused = check(|config| config.cast_timeout = 1_100 * MS).unwrap_err();
     assert!(
-        refused.contains("request timeout = 2s must be at most half of that, 1.99"),
+        refused.contains("request timeout = 2s must be at most half of the usable time, 1.99"),
         "{refused}"
     );
     check(|config| config.grace = 2_599 * MS).unwrap();

@@ -158,8 +158,10 @@ impl fmt::Display for Refusal {
             Self::Quarantined { remaining } => {
                 write!(f, "this voter has restarted, and makes no promise for {remaining:?} more")
             }
-            Self::Endorsed { counter } => write!(f, "counter {counter} was endorsed already"),
-            Self::Left => f.write_str("this ballot was left"),
+            Self::Endorsed { counter } => {
+                write!(f, "this voter has endorsed counter {counter} already")
+            }
+            Self::Left => f.write_str("this voter has left this ballot"),
             Self::OldElectorate(electorate) => {
                 write!(f, "this voter has a later electorate, {electorate}")
             }
@@ -195,10 +197,12 @@ impl fmt::Display for Unchanged {
         f.write_str(match self {
             Self::HasVote => "it has a vote already",
             Self::HasNone => "it has no vote",
-            Self::Leads => "it leads, and a leader is not removed: let it resign first",
+            Self::Leads => {
+                "the voter leads, and a leader is not removed: make the leader resign first"
+            }
             Self::Returns => {
-                "it answers, and with admission auto this leader would add it again at once: end \
-                 it first"
+                "the voter answers, and with admission auto this leader would add it again at \
+                 once: end that voter first"
             }
         })
     }

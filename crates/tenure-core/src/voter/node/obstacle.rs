@@ -91,9 +91,9 @@ impl Voter {
         } else if known.is_some_and(|known| known.misses == 0 && !known.calls(self.now, silence)) {
             let url = &self.config.url;
             let why = format!(
-                "it answers, but has not called for {silence:?}: it cannot reach {url}, or the \
-                 certificate there has another name, or this voter refuses its requests (see \
-                 the log)"
+                "it answers, but has not called this voter for {silence:?}: it cannot reach {url}, \
+                 or the certificate there has another name, or this voter refuses its requests \
+                 (see the log)"
             );
             ("unreached", why)
         } else {
@@ -124,7 +124,7 @@ impl Voter {
             (None, Founding::Expected(expected)) => {
                 let there = self.known.shown().count() + 1;
                 let are = if there == 1 { "voter is" } else { "voters are" };
-                let why = format!("{there} {are} there, and the founding needs exactly {expected}");
+                let why = format!("{there} {are} known, and the founding needs exactly {expected}");
                 let obstacle = founding(&self.me.id, &why);
                 return Waiting::Connecting { obstacles: [obstacle].into() };
             }
@@ -263,17 +263,18 @@ impl Voter {
         if let Some((lost, all)) = self.lost_for_good() {
             let why = format!(
                 "{lost} of the {all} voters have lost their state directories, and without a \
-                 majority no voter can be removed or added. Put directories back. If you cannot, \
-                 end all voters, remove all state directories, and begin again with another \
-                 election, because fences begin again, too"
+                 majority no voter can be removed or added. Put the directories back. If you \
+                 cannot, end all voters, remove all state directories, and begin again with \
+                 another election, because fences begin again, too"
             );
             return Some(("lost-directory", why));
         }
         if self.founding.lost && !self.is_member() {
             let why = format!(
                 "the electorate lists {by} with another identity: its state directory was lost, or \
-                 another process has its id. If no other process has the id, and a majority has \
-                 its directories, remove {by} from the members, and add it again"
+                 another process has its id. If no other process has the id, run `tenure members \
+                 remove {by}`, then `tenure members add {by}`: a majority of the voters must still \
+                 have its state directories"
             );
             return Some(("lost-directory", why));
         }

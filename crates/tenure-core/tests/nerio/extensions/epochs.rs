@@ -313,8 +313,8 @@ fn other_cluster_teaches_nothing() {
     let mut fast = config(&GRANTORS);
     fast.drift = "0.05".parse().unwrap();
     let cases = [
-        (other, "the epoch's document is of cluster story, and this node is of other"),
-        (fast, "the epoch's document has drift 0.1, and this node has 0.05"),
+        (other, "the members are of cluster story, and this process is of cluster other"),
+        (fast, "the members have drift 0.1, and this process has drift 0.05"),
     ];
     for (line, why) in cases {
         let mut s = Story::new();
@@ -323,7 +323,7 @@ fn other_cluster_teaches_nothing() {
         s.run(ms(300));
         assert!(!s.leads("p"), "{why}");
         let told: Vec<_> = s.events("p").iter().map(ToString::to_string).collect();
-        let said = format!("a has another document: {why}");
+        let said = format!("a has another members document: {why}");
         assert!(told.contains(&said), "{told:?}");
         let is_switch = |event: &Event| matches!(event, Event::Own(OwnEvent::Epochs(_)));
         assert!(!s.events("p").iter().any(is_switch));
@@ -342,9 +342,10 @@ fn host_of_no_process_teaches_nothing() {
         assert_eq!(forged.id(), document.id());
         let effects = teach(&mut s, "p", &forged);
         assert!(!has_switched(&effects), "{host}");
-        let why = format!("seat b has the host {host}, at which no single process can be reached");
+        let why =
+            format!("member b has the address {host}, at which no single process can be reached");
         let told: Vec<_> = emitted(&effects).iter().map(ToString::to_string).collect();
-        assert_eq!(told, [format!("a has another document: {why}")]);
+        assert_eq!(told, [format!("a has another members document: {why}")]);
     }
 }
 

@@ -104,7 +104,7 @@ fn floor_is_exact_in_json() {
     let recovered = |floor| Document { origin: Origin::Recovered, floor, ..changed() };
     assert!(check(&recovered(Document::FLOOR_MAX)).is_ok());
     let refused = check(&recovered(Fence::new(1 << 53))).unwrap_err().to_string();
-    let why = "the floor of fences is 9007199254740992; at most 9007199254740991 is allowed";
+    let why = "the fence floor is 9007199254740992; at most 9007199254740991 is allowed";
     assert_eq!(refused, why);
 }
 
@@ -116,48 +116,50 @@ fn faulty_document_is_refused() {
         check(&document).unwrap_err().to_string()
     };
     type Change = fn(&mut Document);
-    let follows = "epoch 1 cannot follow epoch 0 in a document of this origin";
+    let follows = "epoch 1 cannot follow epoch 0 in a members document of this kind";
     let cases: &[(Change, &str)] = &[
         (
             |d| d.cluster = "test".parse().unwrap(),
-            "the epoch's document is of cluster test, and this node is of prod",
+            "the members are of cluster test, and this process is of cluster prod",
         ),
         (
             |d| d.drift = "0.002".parse().unwrap(),
-            "the epoch's document has drift 0.002, and this node has 0.001",
+            "the members have drift 0.002, and this process has drift 0.001",
         ),
-        (|d| d.number = 2, "epoch 2 cannot follow epoch 0 in a document of this origin"),
+        (|d| d.number = 2, "epoch 2 cannot follow epoch 0 in a members document of this kind"),
         (
             |d| {
                 d.origin = Origin::Recovered;
                 d.number = u64::MAX;
             },
-            "epoch 18446744073709551615 cannot follow epoch 0 in a document of this origin",
+            "epoch 18446744073709551615 cannot follow epoch 0 in a members document of this kind",
         ),
         (|d| (d.before, d.founding) = (EpochId::NONE, 0), follows),
         (|d| d.origin = Origin::Founded, follows),
         (
             |d| d.founding = 7,
-            "the document follows an epoch 0, and names another epoch 0 as its founding",
+            "the members document follows one epoch 0, and names another epoch 0 as the founding",
         ),
         (
             |d| d.floor = Fence::new(7),
-            "the document sets a floor of fences, and is of no founding and no recovery",
+            "the members document sets a fence floor, which only a founding or a recovery may set",
         ),
-        (|d| d.seats.clear(), "the document has 0 seats; it must have 1 to 31"),
+        (|d| d.seats.clear(), "the members document has 0 members; it must have 1 to 31"),
         (
             |d| d.seats.reverse(),
-            "the seats are not in the order of names: a comes too late, or twice",
+            "the members are not in the order of their names: a comes too late, or twice",
         ),
-        (|d| d.seats[1].instance = Some(Instance(1)), "the seats a and b have the same memory"),
+        (
+            |d| d.seats[1].instance = Some(Instance(1)),
+            "the members a and b have the same state directory",
+        ),
         (
             |d| d.seats[1].instance = None,
-            "seat b must have a memory, except in a document from an upgrade, where it must have \
-             none",
+            "member b must name its state directory, except after an upgrade, where no member may",
         ),
         (
             |d| d.seats[0].hosts = vec!["x:1".parse().unwrap(); 5],
-            "seat a has 5 hosts; at most 4 are allowed",
+            "member a has 5 addresses; at most 4 are allowed",
         ),
         (
             |d| d.quorums = "sets:b,a".parse().unwrap(),
@@ -166,7 +168,7 @@ fn faulty_document_is_refused() {
         ),
         (
             |d| d.quorums = "sets:b+a".parse().unwrap(),
-            "the quorums of the document are not in the order of names",
+            "the quorums of the members document are not in the order of names",
         ),
         (
             |d| d.quorums = "grid:1x2".parse().unwrap(),

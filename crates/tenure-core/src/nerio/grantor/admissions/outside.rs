@@ -58,13 +58,20 @@ impl Grantor {
         let into = self.outside()?;
         let name = &self.who.name;
         let number = into.id().number;
-        let new = format!("its state directory is new, and members of epoch {number} know another");
+        let new = format!(
+            "its state directory is new, but the members of epoch {number} know an earlier one"
+        );
         let why = match into.position(name) {
             _ if self.votes.vote.is_barred() => {
-                "its state directory is that of a former member. Start it with an empty one".into()
+                format!(
+                    "its state directory belongs to a former member. Start {name} with an empty one"
+                )
             }
             Some(_) if self.may_ask() => {
-                format!("{new}. They let it in by themselves: the log says what they wait for")
+                format!(
+                    "{new}. The members let {name} in by themselves: the log of {name} says what \
+                     they wait for"
+                )
             }
             Some(_) => format!(
                 "{new}. Run `tenure members replace {name}`, or start {name} with its earlier \

@@ -128,9 +128,9 @@ fn manual_member_waits() {
         });
         told.next_back().unwrap_or_default()
     };
-    let not_let_in = "refused: c is not let in: its state directory is new, and members of epoch 1 \
-                      know another. Run `tenure members replace c`, or start c with its earlier \
-                      directory";
+    let not_let_in = "refused: c is not let in: its state directory is new, but the members of \
+                      epoch 1 know an earlier one. Run `tenure members replace c`, or start c with \
+                      its earlier directory";
     assert_eq!(waits(&s), not_let_in);
     assert!(!emitted_by(&s, "a", |event| matches!(event, OwnEvent::Awaited { .. })));
     assert!(!has_entered(&s, "a", 2) && is_told(&s, "c", |why| *why == Hindrance::Manual));
