@@ -337,6 +337,7 @@ mod tests {
         let told = |waiting: &Waiting| waiting.told(Time::from_nanos(2_000_000_000)).to_string();
         let obstacle = Obstacle::new("c", "disk", "cannot write");
         let sentence = Obstacle::sentence("c", "disk", "c is away");
+        let until = Time::from_nanos(4_000_000_000);
         for (waiting, text) in [
             (Waiting::Connecting { obstacles: Vec::new() }, "connecting"),
             (
@@ -384,10 +385,7 @@ mod tests {
                 "one has stepped down, and promised that nobody else leads for 3.3s more",
             ),
             (
-                Waiting::GivingUp {
-                    missing: names(&["b", "c"]),
-                    until: Time::from_nanos(4_000_000_000),
-                },
+                Waiting::GivingUp { missing: names(&["b", "c"]), until },
                 "this candidate waits for a quorum to confirm that it gave up the lease, at most \
                  for 2.0s more; no answer from b, c",
             ),

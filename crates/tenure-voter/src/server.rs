@@ -245,7 +245,12 @@ impl Server {
         self.requests.try_send(IncomingRequest { caller, ask, reply }).map_err(busy)?;
         match tokio::time::timeout(ANSWER_WITHIN, answer).await {
             Ok(Ok(answer)) => Ok(answer),
-            Ok(Err(_)) => Err(Problem::new(503, "busy", "this voter is ending, or has no room")),
+            Ok(Err(_)) => Err(Problem::new(
+                503,
+                "busy",
+                "this voter is ending, or has no room for \
+                                                         this request",
+            )),
             Err(_) => {
                 let detail = format!(
                     "no answer within {ANSWER_WITHIN:?}; the request may have been carried out"

@@ -420,7 +420,8 @@ mod tests {
              acknowledged record must be in more than one copy\nThis command mends the topic:\n    \
              kafka-configs.sh --bootstrap-server b:1 --alter --entity-type topics --entity-name \
              prices --add-config \
-             cleanup.policy=delete,retention.ms=600000,message.timestamp.type=LogAppendTime,min.insync.replicas=2"
+             cleanup.policy=delete,retention.ms=600000,message.timestamp.type=LogAppendTime,\
+             min.insync.replicas=2"
         );
         assert_eq!(needs(false).check(&found, "b:1").unwrap_err().wrong.len(), 3);
     }
