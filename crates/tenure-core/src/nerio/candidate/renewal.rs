@@ -72,8 +72,8 @@ impl Candidate {
         }
     }
 
-    /// The pause between renewals: 87.5 to 100 % of a third of the lease, constant for one election.
-    /// Elections that began together drift apart instead of renewing in one burst.
+    /// The pause between renewals: 87.5 to 100 % of a third of the lease, constant for one
+    /// election. Elections that began together drift apart instead of renewing in one burst.
     fn renewal_period(&self, context: &Context) -> Duration {
         let longest = context.config.renew_after();
         longest - context.draw.span(longest / 8, self.election.as_str(), "renewal", 0)
