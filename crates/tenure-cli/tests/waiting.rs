@@ -300,7 +300,7 @@ fn unconfirmed_resignation_names_its_wait() {
     assert_eq!(code, Some(0));
     let waits = stage.waits("one");
     let told =
-        waits.iter().any(|one| one.starts_with(why) && one.ends_with(" of b, c [giving-up]"));
+        waits.iter().any(|one| one.starts_with(why) && one.ends_with(" from b, c [giving-up]"));
     assert!(told, "{waits:?}");
 }
 
