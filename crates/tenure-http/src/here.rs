@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use prometheus_client::metrics::histogram::Histogram;
-use tenure::{Fence, Leader, LeaderView, SafetyClass, Time, Waiting, clock};
+use tenure::{Fence, Leader, LeaderView, Loss, SafetyClass, Time, Waiting, clock};
 
 use crate::words::{Here, HereState, Waits, millis};
 
@@ -14,6 +14,9 @@ pub(crate) trait Leads: Send + Sync {
     fn remaining(&self) -> Option<Duration>;
     fn id(&self) -> &str;
     fn fence(&self) -> Option<Fence>;
+    fn loss(&self) -> Option<Loss>;
+    /// Why the lease is not renewed, or was not renewed before the leadership ended.
+    fn overdue(&self) -> Option<String>;
     /// The leader as observers see it, once they know it.
     fn view(&self) -> LeaderView;
 }
@@ -33,6 +36,14 @@ impl<C: SafetyClass> Leads for Leader<C> {
 
     fn fence(&self) -> Option<Fence> {
         self.told_fence()
+    }
+
+    fn loss(&self) -> Option<Loss> {
+        Self::loss(self)
+    }
+
+    fn overdue(&self) -> Option<String> {
+        Self::overdue(self).map(|overdue| overdue.told(clock::now()).to_string())
     }
 
     fn view(&self) -> LeaderView {
@@ -83,16 +94,25 @@ impl Progress {
         self.leader.as_ref().is_some_and(|leader| leader.is_current())
     }
 
+    /// The end of the last leadership, as it was recorded, or as its handle tells it until then.
+    fn end(&self) -> Option<(String, bool)> {
+        let told = || {
+            let leader = self.leader.as_deref()?;
+            Some(end(leader, self.lapse.clone(), leader.loss()?))
+        };
+        self.ended.clone().or_else(told)
+    }
+
     pub(crate) fn state(&self) -> HereState {
-        match (&self.ended, self.campaigns) {
+        match self.end() {
             _ if self.leads() && self.stops => HereState::Stopping,
             _ if self.leads() => HereState::Leading,
-            (_, true) => HereState::Campaigning,
-            (Some((_, true)), false) => HereState::Resigned,
-            (Some((_, false)), false) => HereState::Lost,
-            // The leadership has just ended, and its reason is recorded in a moment.
-            (None, false) if self.leader.is_some() => HereState::Lost,
-            (None, false) => HereState::Idle,
+            _ if self.campaigns => HereState::Campaigning,
+            Some((_, true)) => HereState::Resigned,
+            Some((_, false)) => HereState::Lost,
+            // The driver tells the reason in a moment.
+            None if self.leader.is_some() => HereState::Lost,
+            None => HereState::Idle,
         }
     }
 
@@ -108,7 +128,7 @@ impl Progress {
             text: waiting.told(now).to_string(),
             for_ms: millis(now.since(*since)),
         });
-        let lost = self.ended.as_ref().filter(|_| !leads);
+        let lost = self.end().filter(|_| !leads);
         Here {
             state,
             id: leader.map(|leader| leader.id().to_owned()),
@@ -120,7 +140,19 @@ impl Progress {
             renewals: self.renewals,
             waits,
             overdue: self.overdue.clone().filter(|_| leads),
-            lost: lost.map(|(why, _)| why.clone()),
+            lost: lost.map(|(why, _)| why),
         }
     }
+}
+
+/// The reason for the end of a leadership, and whether its candidate gave it up. A leader whose
+/// lease is not renewed may step down before the lease ends: such an end counts as a loss.
+pub(crate) fn end(leader: &dyn Leads, lapse: Option<String>, loss: Loss) -> (String, bool) {
+    let cause = lapse.or_else(|| leader.overdue());
+    let gave = matches!(loss, Loss::Resigned | Loss::Transferred | Loss::Closed) && cause.is_none();
+    let why = match (cause, loss) {
+        (Some(cause), Loss::Expired) => format!("{loss}: {cause}"),
+        (cause, _) => cause.unwrap_or_else(|| loss.to_string()),
+    };
+    (why, gave)
 }

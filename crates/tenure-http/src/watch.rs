@@ -7,14 +7,14 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
 use tenure::{
-    Campaign, ElectionName, Latest, Leader, Loss, NodeName, Observer, Overdue, SafetyClass, Time,
-    View, Waits, clock,
+    Campaign, ElectionName, Latest, Leader, NodeName, Observer, SafetyClass, Time, View, Waits,
+    clock,
 };
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinSet;
 
 use crate::events::{Events, Kind};
-use crate::here::Progress;
+use crate::here::{self, Progress};
 use crate::monitor::Shared;
 use crate::ring::Ring;
 use crate::words::{self, Election, History, State, ViewWords, millis};
@@ -342,7 +342,7 @@ impl Watched {
         }
     }
 
-    async fn follow_leader<C: SafetyClass>(self: Arc<Self>, leader: Leader<C>) {
+    async fn follow_leader<C: SafetyClass>(self: Arc<Self>, leader: Leader<C>, term: u64) {
         let mut until = leader.until();
         let mut overdue = None;
         let mut last = clock::now();
@@ -376,22 +376,18 @@ impl Watched {
                 }
             }
         };
-        let gave = matches!(loss, Loss::Resigned | Loss::Transferred | Loss::Closed);
-        // A leader whose lease is not renewed may step down before the lease ends: such an end
-        // counts as a loss.
-        let late = overdue.map(|late: Overdue| late.told(clock::now()).to_string());
-        let lapse = self.progress.borrow().lapse.clone().or_else(|| late.clone());
-        let gave = gave && lapse.is_none();
+        let lapse = self.progress.borrow().lapse.clone();
+        let is_late = leader.overdue().is_some();
+        let (why, gave) = here::end(&leader, lapse, loss);
         let kind = if gave { "resigned" } else { "lost" };
-        let why = match (lapse, loss) {
-            (Some(lapse), Loss::Expired) => format!("{loss}: {lapse}"),
-            (lapse, _) => lapse.unwrap_or_else(|| loss.to_string()),
-        };
         self.step(kind, &why.clone(), |progress| {
-            progress.slow += u64::from(!gave && late.is_none());
-            progress.ended = Some((why, gave));
-            progress.stops = false;
-            progress.overdue = None;
+            progress.slow += u64::from(!gave && !is_late);
+            // The next leadership may have begun.
+            if progress.terms == term {
+                progress.ended = Some((why, gave));
+                progress.stops = false;
+                progress.overdue = None;
+            }
         });
     }
 }
@@ -473,10 +469,11 @@ impl Watch {
         watched.step("elected", &text, |progress| {
             progress.leader = Some(Arc::new(leader.clone()));
             (progress.campaigns, progress.waits, progress.ended) = (false, None, None);
-            (progress.stops, progress.lapse) = (false, None);
+            (progress.stops, progress.lapse, progress.overdue) = (false, None, None);
             progress.terms += 1;
         });
-        self.spawn(watched.follow_leader(leader));
+        let term = watched.progress.borrow().terms;
+        self.spawn(watched.follow_leader(leader, term));
     }
 
     /// Reports that the work of this process is being stopped, and the leadership ends with it.

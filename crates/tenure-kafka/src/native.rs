@@ -198,8 +198,8 @@ struct LibraryValue<T> {
 impl<T> LibraryValue<T> {
     /// # Safety
     ///
-    /// `pointer` must be null, or point to a value that is ours and that `destroy` gives back,
-    /// once.
+    /// `pointer` must be null, or point to a value that we own, that `destroy` frees, and that
+    /// nothing else frees.
     unsafe fn new(pointer: *mut T, destroy: unsafe extern "C" fn(*mut T)) -> Option<Self> {
         NonNull::new(pointer).map(|pointer| Self { pointer, destroy })
     }

@@ -10,7 +10,7 @@ use crate::clock;
 #[derive(Clone, Debug)]
 pub(crate) struct SharedClaim {
     cell: Arc<ClaimCell>,
-    /// The only process that may lead by this claim; `None` if forked copies may.
+    /// Id of the only process that may lead by this claim; `None` if forked children may lead, too.
     process: Option<u32>,
 }
 

@@ -227,7 +227,8 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// Whether a repetition would be refused, too: the user lacks the permission, or cannot log in.
+    /// Whether the refusal lasts until an operator acts: the user lacks the permission, or cannot
+    /// log in.
     #[must_use]
     pub const fn is_permanent(&self) -> bool {
         matches!(self, Self::Denied { .. } | Self::Unauthenticated { .. })

@@ -73,8 +73,8 @@ pub struct Seen {
     pub silent: bool,
 }
 
-/// Number of records after which another process with this process's name cannot be an earlier run
-/// of this process.
+/// After this many records from another process with this process's name, that process surely runs
+/// now: it is no earlier run of this process.
 const SURELY_THERE: u8 = 4;
 
 impl Peers {

@@ -315,8 +315,8 @@ pub struct Listed {
     pub more: bool,
 }
 
-/// A member's report of its memory, and its question for the fences (the scalar fence, rule 4) and
-/// the memories that others know.
+/// A grantor's report of its memory. It asks the recipient for a bound on all fences seen, and for
+/// the memories that the recipient knows.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct FenceRead {
     /// Time of the question on the asker's clock.

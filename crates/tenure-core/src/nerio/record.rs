@@ -19,7 +19,7 @@ use crate::time::Time;
 /// A record for the state directory.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Record {
-    /// Must survive the machine: written with a flush before the grantor's first grant.
+    /// Must survive a crash of the machine: written with a flush before the grantor's first grant.
     Identity {
         instance: Instance,
         boot: Boot,
@@ -28,7 +28,7 @@ pub enum Record {
         /// Document of the epoch that the grantor enters with this start.
         enters: Option<Arc<Document>>,
     },
-    /// Must survive the machine: the grantor has entered the epoch of this document, and grants
+    /// Must survive a crash of the machine: the grantor has entered the epoch of this document, and grants
     /// nothing there before the record is durable.
     Entered {
         document: Arc<Document>,
@@ -41,13 +41,13 @@ pub enum Record {
         /// epoch has no vote, because the lost memory may have voted.
         votes: bool,
     },
-    /// Must survive the machine: the grantor's vote on the successor of this epoch. The grantor
+    /// Must survive a crash of the machine: the grantor's vote on the successor of this epoch. The grantor
     /// answers a proposer only after the record is durable.
     Vote { epoch: EpochId, vote: Box<Vote<Document>> },
     /// All leases of earlier epochs have ended. Survives the machine, although its loss would only
     /// make a restart wait.
     Settled { epoch: EpochId },
-    /// Must survive the machine: no fence above `high` leaves this grantor before the record is
+    /// Must survive a crash of the machine: no fence above `high` leaves this grantor before the record is
     /// durable, and a restart begins at `high`.
     ///
     /// After a loss of memory, the first reserve comes with the [entry](Self::Entered) into an
@@ -57,7 +57,7 @@ pub enum Record {
         /// Highest fence that may be accepted.
         high: Fence,
     },
-    /// Must survive the machine: the memory of each member. Answers that report these memories, and
+    /// Must survive a crash of the machine: the memory of each member. Answers that report these memories, and
     /// oks that rest on them, leave only after the record is durable.
     Roster(Vec<(NodeName, Entry)>),
     /// Must survive the process only: a flush is not needed, because another boot of the machine

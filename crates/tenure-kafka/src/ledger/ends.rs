@@ -121,7 +121,8 @@ impl EndQuery {
             // Query the topic after the end: the end then belongs to this topic, or to an earlier
             // topic that is gone.
             Ok(found) => self.query_topic().map(|()| found),
-            // The library treats a topic that was once refused as unknown, and gives no reason.
+            // Once access to a topic was refused, librdkafka calls the topic unknown and gives no
+            // reason: a query for the topic shows the refusal.
             Err(error) if error.rdkafka_error_code().is_some_and(is_unknown) => {
                 let refused = self.query_topic().err().filter(|missed| missed.denied);
                 Err(refused.unwrap_or_else(|| NoEnd::because(&error)))

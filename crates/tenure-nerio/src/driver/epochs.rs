@@ -52,7 +52,8 @@ impl<T: Transport> Wire<T> {
         Some(membership.position(&self.name).map_or(0, |own| membership.number(own)))
     }
 
-    /// Notes that the sender has this node's settings.
+    /// Notes that the sender has the same settings as this node. Reports a member's name at another
+    /// address, and two processes with one name.
     pub(super) fn on_known_epoch(&mut self, now: Time, from: &Sender, by: Option<&Authority>) {
         let Sender { who, address, proved, .. } = from;
         self.lasting.fits(*address, by.is_some() || self.transport.seal.is_none());

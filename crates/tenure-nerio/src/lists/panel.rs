@@ -45,8 +45,8 @@ struct Voice {
     member: Member,
     asker: Asker,
     end: Option<Heard>,
-    /// Worst service that the member reported. A list counts only if the member served all the
-    /// time.
+    /// `Serving` while each page said so; otherwise the first other service that the member
+    /// reported. A list counts only if the member served all the time.
     service: Option<Service>,
 }
 

@@ -66,8 +66,8 @@ impl Sessions {
         self.all.get_mut(&id)
     }
 
-    /// Keeps a session that is not established yet, in place of another session of the same
-    /// process.
+    /// Stores a new session, in place of an earlier session of the same process. If the earlier
+    /// session was established, the new session is established, too, and takes over its address.
     pub(super) fn keep(&mut self, session: Session) {
         let id = id(&session.public);
         let was = self.all.insert(id, session).map(|before| (before.established, before.address));

@@ -122,8 +122,8 @@ impl<C: SafetyClass, A: Send + 'static> Hold<C, A> {
         answer.await.ok()
     }
 
-    /// Gives everything up, and waits for [`Backend::farewell`] at most until others know of the
-    /// end. Dropping the future does not stop the closing.
+    /// Gives everything up, and waits until others know of the end, but no longer than
+    /// [`Backend::farewell`]. Dropping the future does not stop the closing.
     pub async fn close(&self) {
         let (done, closed) = oneshot::channel();
         let _ = self.asked.send(Call::Close(done));

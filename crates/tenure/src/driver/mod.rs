@@ -20,8 +20,8 @@
 //! 2. A node: a type that keeps the [`Hold`] that [`spawn`] returns; [`Hold::election`] makes
 //!    handles.
 //!
-//! When the last `Hold` is dropped, no handle is left. The loop then gives everything up, waits for
-//! [`Backend::farewell`] at most until others know of the end, and ends itself.
+//! When the last `Hold` is dropped, no handle is left. The loop then gives everything up, and
+//! ends once others know of the end, or [`Backend::farewell`] later.
 //!
 //! Leases are timed on [`crate::clock`]; a [`Timer`] waits for instants, and [`Watched`] for
 //! descriptors.

@@ -14,7 +14,8 @@ use super::error::{Damage, Found, StateError};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Format {
     pub magic: [u8; 8],
-    /// The number of the format. Raise it when the layout changes; a test should compare the bytes.
+    /// The number of the format. Raise it when the layout changes. Each kind of file should have a
+    /// test that compares its bytes with an expected text, so that no change goes unnoticed.
     pub number: u32,
 }
 

@@ -55,8 +55,8 @@ pub(in crate::commands) fn run(
     Ok(Exit::Done)
 }
 
-/// A warning about a floor that is below the first fences of some clusters; `now` is in
-/// milliseconds since 1970.
+/// Warns if the fence floor is more than a day below the clock `now`, in milliseconds since 1970.
+/// A cluster that was founded without `--new` takes its first fence from the clock.
 pub(super) fn low(floor: Fence, now: u64) -> Option<String> {
     const DAY: u64 = 86_400_000;
     (floor.number().saturating_add(DAY) < now).then(|| {

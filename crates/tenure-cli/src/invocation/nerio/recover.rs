@@ -151,8 +151,8 @@ fn unsaid(layers: &Layers<'_>) -> Failure {
     let mut failure = layers.missing(&table::ALL_LEADERS_STOPPED.spec);
     let what = "--all-leaders-stopped is required and not given: with it you confirm that every \
                 tenure run and every node of this cluster is stopped, also those that are only cut \
-                off. An old leader, with old processes of the lost members, would lead beside the \
-                next leader";
+                off. An old leader that still runs could renew its lease with old processes of the \
+                lost members, and lead beside the next leader";
     let fix = "stop every tenure run and every node, and check each machine; then give \
                --all-leaders-stopped";
     (failure.what, failure.fix) = (what.to_owned(), fix.to_owned());

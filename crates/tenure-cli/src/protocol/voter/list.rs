@@ -151,7 +151,7 @@ mod tests {
             assert_eq!(shown(&voters(json).unwrap()), plain);
             // The sample of the source.
             let text = r#"[{{"voterId":"region-one-voter"},{"voterUrl":"https://route"}}]"#;
-            assert!(voters(text).unwrap_err().what.contains("the voter list must be as"));
+            assert!(voters(text).unwrap_err().what.contains("the voter list"));
         }
     }
 
@@ -175,7 +175,7 @@ mod tests {
             ("west=http://a:", "1 to 65535"),
             ("west=http://::1:7001", "1 to 65535"),
             ("west=http://a//b", "no empty part"),
-            ("west=http://a:1,east=http://A:1/", "by one URL"),
+            ("west=http://a:1,east=http://A:1/", "the same URL"),
         ] {
             let told = voters(list).unwrap_err();
             assert!(told.what.contains(part), "{list}: {}", told.what);

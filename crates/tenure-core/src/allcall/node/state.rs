@@ -32,7 +32,8 @@ pub struct Allcall {
     pub(in crate::allcall) now: BothClocks,
     /// The maximum number of bytes of a packet; `None` without a connection.
     pub(in crate::allcall) link: Option<usize>,
-    /// The end of the first initial wait, once it has begun.
+    /// The end of the wait with which this process begins; `None` before a connection. A connection
+    /// that is lost during the wait begins it anew.
     pub(in crate::allcall) joined: Option<Time>,
     pub(in crate::allcall) times: TimesInUse,
     pub(in crate::allcall) refused: Option<Arc<str>>,

@@ -9,7 +9,7 @@ use super::super::identity::{Inc, Instance};
 use super::{Document, EpochId};
 use crate::time::Time;
 
-/// A question for the epoch that a member has entered.
+/// Asks a member which epoch it has entered.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Where {
     /// Time of the question on the asker's clock.

@@ -88,7 +88,8 @@ struct Awaited {
     was_heard: bool,
     /// Time of the next question to the present memory.
     ask_at: Time,
-    /// Time of this member's round; `None` while something hinders it.
+    /// Instant from which this grantor may begin a round about the awaited member. A running change
+    /// delays it; another hindrance clears it.
     turn: Option<Time>,
     round: Option<Round>,
     /// Time of each other member's last answer.

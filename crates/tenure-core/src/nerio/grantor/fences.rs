@@ -71,8 +71,7 @@ impl Fences {
         proposed.number() > reach
     }
 
-    /// Takes a proposal for a leadership, with the grant that carries it; true if accepted (the
-    /// scalar fence, rule 1).
+    /// Takes a proposal for a leadership, with the grant that carries it; true if accepted.
     pub(in crate::nerio) fn propose(
         &mut self,
         state: &mut ElectionState,

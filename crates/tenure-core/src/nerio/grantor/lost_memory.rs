@@ -29,8 +29,8 @@ pub(super) struct Recorded {
 }
 
 impl Grantor {
-    /// Asks all others for their fences (the scalar fence, rule 4). Answers are kept over
-    /// repetitions: every answer after the end of the quarantine is good.
+    /// Asks all others for a bound on their fences. Answers are kept over repetitions: every answer
+    /// after the end of the quarantine is good.
     pub(super) fn read_fences(&mut self, now: Time, out: &mut Out) {
         if self.becomes_later() {
             // No member has written this new memory down, so the wait begins anew.
