@@ -193,8 +193,8 @@ pub struct Elected<C: SafetyClass> {
 pub(crate) struct Victory<C: SafetyClass> {
     pub(crate) elected: Elected<C>,
     pub(crate) cell: Arc<ClaimCell>,
-    /// Id of the only process whose handles may lead; `None` if handles in forked children may lead,
-    /// too.
+    /// Id of the only process whose handles may lead; `None` if handles in forked children may
+    /// lead, too.
     pub(crate) process: Option<u32>,
     pub(crate) progress: watch::Receiver<Progress>,
     pub(crate) signals: Arc<Signals>,

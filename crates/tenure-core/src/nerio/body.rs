@@ -315,8 +315,8 @@ pub struct Listed {
     pub more: bool,
 }
 
-/// A grantor's report of its memory. It asks the recipient for a bound on all fences seen, and for
-/// the memories that the recipient knows.
+/// A grantor's report of its memory. With it the grantor asks for a bound on all fences seen, and
+/// for the memories that the recipient knows.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct FenceRead {
     /// Time of the question on the asker's clock.

@@ -28,8 +28,8 @@ pub enum Record {
         /// Document of the epoch that the grantor enters with this start.
         enters: Option<Arc<Document>>,
     },
-    /// Must survive a crash of the machine: the grantor has entered the epoch of this document, and grants
-    /// nothing there before the record is durable.
+    /// Must survive a crash of the machine: the grantor has entered the epoch of this document, and
+    /// grants nothing there before the record is durable.
     Entered {
         document: Arc<Document>,
         /// Fence at which a restart begins, like that of a [`Reserve`](Self::Reserve).
@@ -41,14 +41,14 @@ pub enum Record {
         /// epoch has no vote, because the lost memory may have voted.
         votes: bool,
     },
-    /// Must survive a crash of the machine: the grantor's vote on the successor of this epoch. The grantor
-    /// answers a proposer only after the record is durable.
+    /// Must survive a crash of the machine: the grantor's vote on the successor of this epoch. The
+    /// grantor answers a proposer only after the record is durable.
     Vote { epoch: EpochId, vote: Box<Vote<Document>> },
     /// All leases of earlier epochs have ended. Survives the machine, although its loss would only
     /// make a restart wait.
     Settled { epoch: EpochId },
-    /// Must survive a crash of the machine: no fence above `high` leaves this grantor before the record is
-    /// durable, and a restart begins at `high`.
+    /// Must survive a crash of the machine: no fence above `high` leaves this grantor before the
+    /// record is durable, and a restart begins at `high`.
     ///
     /// After a loss of memory, the first reserve comes with the [entry](Self::Entered) into an
     /// epoch. This reserve shows that the fences have been read from the others. The grantor must
@@ -57,8 +57,8 @@ pub enum Record {
         /// Highest fence that may be accepted.
         high: Fence,
     },
-    /// Must survive a crash of the machine: the memory of each member. Answers that report these memories, and
-    /// oks that rest on them, leave only after the record is durable.
+    /// Must survive a crash of the machine: the memory of each member. Answers that report these
+    /// memories, and oks that rest on them, leave only after the record is durable.
     Roster(Vec<(NodeName, Entry)>),
     /// Must survive the process only: a flush is not needed, because another boot of the machine
     /// waits for all leases to end anyway.

@@ -157,8 +157,8 @@ pub trait Scenario: Sized + Debug + 'static {
         to: &<Self::Words as contract::Words>::Address,
     ) -> Nodes;
 
-    /// A forgery to follow `message`, which `from` has sent, and the sender that the forgery claims;
-    /// `None` to forge nothing.
+    /// A forgery to follow `message`, which `from` has sent, and the sender that the forgery
+    /// claims; `None` to forge nothing.
     fn forge(
         &self,
         _plan: &PlanOf<Self>,

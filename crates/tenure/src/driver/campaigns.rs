@@ -51,8 +51,8 @@ struct Entry<C: SafetyClass> {
 pub struct Campaigns<C: SafetyClass> {
     campaigns: HashMap<ElectionName, Entry<C>>,
     leaving: HashMap<ElectionName, Vec<Entry<C>>>,
-    /// Id of the only process whose handles may lead; `None` if handles in forked children may lead,
-    /// too, while the lease lasts.
+    /// Id of the only process whose handles may lead; `None` if handles in forked children may
+    /// lead, too, while the lease lasts.
     process: Option<u32>,
 }
 

@@ -88,8 +88,7 @@ struct Awaited {
     was_heard: bool,
     /// Time of the next question to the present memory.
     ask_at: Time,
-    /// Instant from which this grantor may begin a round about the awaited member. A running change
-    /// delays it; another hindrance clears it.
+    /// When this grantor may begin a round about the awaited member; `None` while it must not.
     turn: Option<Time>,
     round: Option<Round>,
     /// Time of each other member's last answer.

@@ -527,8 +527,8 @@ impl Grantor {
         }
     }
 
-    /// Refuses the running change after [`PATIENCE`] if too few nodes have answered, unless a member
-    /// may have accepted it already. Returns whether the change has ended.
+    /// Refuses the running change after [`PATIENCE`] if too few nodes have answered, unless a
+    /// member may have accepted it already. Returns whether the change has ended.
     pub(super) fn gives_up(&mut self, now: Time, out: &mut Out) -> bool {
         let patience = self.config.refresh.saturating_mul(PATIENCE);
         let since = self.changes.running.as_ref().map(|running| running.since);

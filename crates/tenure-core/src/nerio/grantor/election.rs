@@ -23,8 +23,8 @@ use crate::time::Time;
 /// `A` and `F` of the paper, and the fields that our extensions add.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(in crate::nerio) struct Grant {
-    /// The part of the grant that is written before an ok leaves. It is not flushed: it must survive
-    /// a crash of this process, and need not survive a crash of the machine.
+    /// The part of the grant that is written before an ok leaves. The record is not flushed: it
+    /// must survive a crash of this process, and need not survive a crash of the machine.
     pub(in crate::nerio) record: GrantRecord,
     /// Highest fence seen before the grant, for a repeated ok.
     pub(in crate::nerio) seen_before: Fence,
