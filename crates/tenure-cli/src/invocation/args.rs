@@ -81,7 +81,8 @@ fn run(registry: Registry) -> Command {
     let examples = registry.built().map(|protocol| {
         let name = protocol.name;
         let is_default = PROTOCOL.spec.default == Default::Text(name);
-        let chosen = if is_default { String::new() } else { format!("--protocol {name} ") };
+        let shown = protocol.shown();
+        let chosen = if is_default { String::new() } else { format!("--protocol {shown} ") };
         let example = protocol.example;
         format!("\n  tenure run {chosen}{example} \\\n      --election billing -- ./bill --all")
     });

@@ -35,8 +35,8 @@ pub(in crate::invocation) fn node() -> Command {
         with_settings(
             NERIO,
             Command::new("status").about(
-                "Print the status of a node on this machine; with --control, of a node or a \
-                 runner; with --remote, of all nodes",
+                "Print the status of a node on this machine, of a process by --control, or of all \
+                 by --remote",
             ),
             &[&[&NAME.spec, &CONTROL.spec, &REMOTE.spec], CLUSTER_SETTINGS],
         )
