@@ -581,7 +581,7 @@ mod tests {
         let late = survey.obstacle(None).unwrap();
         assert!(matches!(late, Unsafe::NotRenewed { .. }), "{late}");
         let fix = late.fix();
-        assert!(fix.ends_with("if a is elsewhere, correct the list there, and restart p"), "{fix}");
+        assert!(fix.ends_with("if a is elsewhere, correct the list of p, and restart it"), "{fix}");
     }
 
     /// Each of two members that lost their memory waits for the other member, for good.

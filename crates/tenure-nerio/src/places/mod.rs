@@ -126,9 +126,9 @@ impl Places {
         Self { all, listed, reach: Reach::of(local), looked, sender }
     }
 
-    /// Takes the members of these epochs, each at its hosts in the latest epoch; of members that the
-    /// settings name, the host there comes first. Forgets all other places that the settings do not
-    /// name.
+    /// Takes the members of these epochs, each at its hosts in the latest epoch. Of members that
+    /// the settings name, the host there comes first. Forgets all other places that the settings do
+    /// not name.
     pub(super) fn know(&mut self, memberships: &[Arc<Membership>]) {
         let Self { all, listed, sender, .. } = self;
         let mut documents: Vec<_> = memberships.iter().map(|one| one.document()).collect();

@@ -89,7 +89,7 @@ fn hosts_of_latest_epoch_count() {
 /// The settings still have the host that c has left. The hosts in epoch 0 are those in the settings
 /// of another process.
 #[test]
-fn silent_member_is_tried_where_it_moved() {
+fn silent_member_is_tried_elsewhere() {
     let list = "a=10.0.0.1:1,c=10.0.0.3:1";
     let mut places = places(&format!("{list},d=10.0.0.7:1"), "0.0.0.0:1");
     let first = membership("a=10.0.0.1:1,c=10.0.0.9:1");

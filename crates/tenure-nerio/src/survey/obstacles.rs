@@ -133,7 +133,7 @@ impl Unsafe {
             Self::NotRenewed { leader, member, .. } => format!(
                 "wait: {leader} renews after a third of its lease at the latest; if this lasts, \
                  the log of {leader} says why {member} refuses, or where {leader} looks for \
-                 {member}: if {member} is elsewhere, correct the list there, and restart {leader}"
+                 {member}: if {member} is elsewhere, correct the list of {leader}, and restart it"
             ),
             Self::TooLong { leader, member, lease, .. } => format!(
                 "start {member} again with a lease-max of {} or more, or {leader} with a shorter \

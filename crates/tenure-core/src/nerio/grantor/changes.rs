@@ -250,8 +250,8 @@ impl Grantor {
             SeatChange::Remove { name } | SeatChange::Replace { name, .. } if !is_member(name) => {
                 return Err(ChangeError::NotMember { name: name.clone() });
             }
-            // This member runs, and a blank with its name asks only the others. In an upgraded epoch
-            // it may have come back with an empty directory.
+            // This member runs, and a blank with its name asks only the others. In an upgraded
+            // epoch this member may have come back with an empty directory.
             SeatChange::Replace { name, .. } if *name == self.who.name && !self.is_upgraded() => {
                 return Err(ChangeError::Runs { name: name.clone() });
             }

@@ -1,8 +1,8 @@
 //! The memories that a change of members finds.
 //!
 //! Nodes look for a member at the hosts of its seat, but they hear a blank wherever it is, and only
-//! the driver knows where a name leads. So a grantor asks at the hosts of the seat and at the source
-//! of a blank's messages, and the answer shows which of the two questions arrived.
+//! the driver knows where a name leads. So a grantor asks at the hosts of the seat and at the
+//! source of a blank's messages, and the answer shows which of the two questions arrived.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
