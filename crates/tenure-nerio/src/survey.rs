@@ -578,7 +578,10 @@ mod tests {
         assert!(!why.is_for_ever() && why.is_as(&survey.obstacle(None).unwrap()));
         // The present maximum is enough: the grant is only late.
         survey.raising.get_mut(&name("a")).unwrap().before = Duration::from_secs(5);
-        assert!(matches!(survey.obstacle(None), Some(Unsafe::NotRenewed { .. })));
+        let late = survey.obstacle(None).unwrap();
+        assert!(matches!(late, Unsafe::NotRenewed { .. }), "{late}");
+        let fix = late.fix();
+        assert!(fix.ends_with("if a is elsewhere, correct the list of p, and restart it"), "{fix}");
     }
 
     /// Each of two members that lost their memory waits for the other member, for good.

@@ -110,6 +110,30 @@ fn replaced_member_may_be_elsewhere() {
     stage.renews();
 }
 
+/// The list of the leader keeps the address that c has left.
+#[test]
+fn leader_finds_moved_member() {
+    let mut stage = Stage::new(["a", "b", "c", "d", "e"]);
+    stage.node("d", &[]);
+    stage.change(&["add", &stage.with_address("d")]);
+    stage.change(&["remove", "d"]);
+    stage.serve(2, &["a", "b", "c"]);
+    stage.stop("d");
+    stage.kill("c");
+    let moved = format!("c={}", stage.address("e"));
+    for gone in ["d", "e"] {
+        stage.set(&format!(",{}", stage.with_address(gone)), "");
+    }
+    stage.set(&stage.with_address("c"), &moved);
+    stage.start("e", &["node", "--name", "c", "--state", "state-e"]);
+    let said = stage.change(&["replace", &moved]);
+    assert_eq!(said, "c replaced, in epoch 3\n");
+    stage.serve(3, &["a", "b", "c"]);
+    // Without a each quorum has c.
+    stage.stop("a");
+    stage.renews();
+}
+
 /// A node that is down during a change follows when it comes back with its directory.
 #[test]
 fn absent_member_follows() {

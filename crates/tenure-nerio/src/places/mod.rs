@@ -1,7 +1,7 @@
 //! Addresses of the members of a cluster, and recognition of senders as members.
 //!
 //! A member proves itself by its key and its name. Without keys there is no proof: then a datagram
-//! must come from an address of the member's host, by the members list or by DNS.
+//! must come from an address of one of the member's hosts.
 
 mod lives;
 mod look_up;
@@ -102,8 +102,8 @@ impl Drop for Seeker {
 #[derive(Debug)]
 pub(super) struct Places {
     all: BTreeMap<NodeName, Place>,
-    /// Names in the settings. For these names the hosts in the settings take precedence over those
-    /// in a document.
+    /// Names in the settings. For these names the host in the settings is the first, and those in a
+    /// document follow: the settings may be older or newer than the document.
     listed: BTreeSet<NodeName>,
     reach: Reach,
     looked: mpsc::UnboundedReceiver<LookUpResult>,
@@ -126,8 +126,9 @@ impl Places {
         Self { all, listed, reach: Reach::of(local), looked, sender }
     }
 
-    /// Takes the members of these epochs that the settings do not name, each at its hosts in the
-    /// latest epoch. Forgets all other places that the settings do not name.
+    /// Takes the members of these epochs, each at its hosts in the latest epoch. Of members that
+    /// the settings name, the host there comes first. Forgets all other places that the settings do
+    /// not name.
     pub(super) fn know(&mut self, memberships: &[Arc<Membership>]) {
         let Self { all, listed, sender, .. } = self;
         let mut documents: Vec<_> = memberships.iter().map(|one| one.document()).collect();
@@ -137,8 +138,14 @@ impl Places {
         let mut taken = BTreeSet::new();
         for document in &documents {
             for seat in &document.seats {
-                let is_ours = listed.contains(&seat.name) || seat.hosts.is_empty();
-                if is_ours || !taken.insert(&seat.name) {
+                if seat.hosts.is_empty() || !taken.insert(&seat.name) {
+                    continue;
+                }
+                if listed.contains(&seat.name) {
+                    // The hosts in epoch 0 are those in the settings of another process.
+                    if let Some(place) = all.get_mut(&seat.name).filter(|_| document.number > 0) {
+                        place.complete(&seat.name, &seat.hosts, sender);
+                    }
                     continue;
                 }
                 // Copies of an upgraded document may differ in hosts; other documents cannot.
@@ -186,11 +193,7 @@ impl Places {
                 let changed = found != place.addresses;
                 let is_news = failed || (changed && was_found);
                 if changed {
-                    let used = place.addresses.get(place.current);
-                    place.current =
-                        used.and_then(|used| found.iter().position(|at| at == used)).unwrap_or(0);
-                    place.addresses.clone_from(&found);
-                    place.tried = None;
+                    place.take(found.clone());
                 }
                 if is_news {
                     let member = member.clone();
@@ -201,6 +204,8 @@ impl Places {
                 }
                 (notices, changed)
             }
+            // The member may have left the host in the document for good.
+            Err(_) if looked.nth > 0 && self.listed.contains(&member) => (Vec::new(), false),
             Err(error) => {
                 // The earlier addresses may still be right: the name server may be down.
                 host.error = Some(error);
@@ -211,14 +216,23 @@ impl Places {
 
     /// A notice about another member at an address of this member.
     fn at_one_address(&self, member: &NodeName) -> Option<Notice> {
-        let this = self.all.get(member)?;
+        let this = self.own_addresses(member, self.all.get(member)?);
         let mut others = self.all.iter().filter(|(name, _)| *name != member);
         others.find_map(|(name, other)| {
-            let address = *other.addresses.iter().find(|at| this.addresses.contains(at))?;
+            let address = *self.own_addresses(name, other).iter().find(|at| this.contains(at))?;
             let mut members = [member.clone(), name.clone()];
             members.sort_unstable();
             Some(Notice::AtOneAddress { members, address })
         })
+    }
+
+    /// The addresses at which no other member may be. A member that the settings name may have left
+    /// its hosts in a document.
+    fn own_addresses<'a>(&self, name: &NodeName, place: &'a Place) -> &'a [SocketAddr] {
+        match place.hosts.first() {
+            Some(host) if self.listed.contains(name) => &host.addresses,
+            _ => &place.addresses,
+        }
     }
 
     pub(super) fn troubles(&self) -> Vec<Notice> {
@@ -380,6 +394,33 @@ impl Place {
         };
         this.addresses = this.found();
         this
+    }
+
+    /// Adds these hosts behind the host in the settings.
+    fn complete(
+        &mut self,
+        member: &NodeName,
+        hosts: &[HostPort],
+        sender: &mpsc::UnboundedSender<LookUpResult>,
+    ) {
+        let Some(first) = self.hosts.first().map(|host| host.at.clone()) else { return };
+        let more = hosts.iter().filter(|host| **host != first).cloned();
+        let all: Vec<_> = std::iter::once(first.clone()).chain(more).collect();
+        if self.is_at(&all) {
+            return;
+        }
+        self.hosts.truncate(1);
+        let more = all.iter().enumerate().skip(1);
+        self.hosts.extend(more.map(|(nth, at)| Host::new(member, nth, at, sender)));
+        self.take(self.found());
+    }
+
+    /// Takes these addresses, and keeps to the address in use if it is one of them.
+    fn take(&mut self, found: Vec<SocketAddr>) {
+        let used = self.addresses.get(self.current);
+        self.current = used.and_then(|used| found.iter().position(|at| at == used)).unwrap_or(0);
+        self.addresses = found;
+        self.tried = None;
     }
 
     /// The addresses of all hosts, each once.

@@ -86,6 +86,27 @@ fn hosts_of_latest_epoch_count() {
     assert_eq!(places.place(&name("c")), Some(at("10.0.0.7:1")));
 }
 
+/// The settings still have the host that c has left. The hosts in epoch 0 are those in the settings
+/// of another process.
+#[test]
+fn silent_member_is_tried_elsewhere() {
+    let list = "a=10.0.0.1:1,c=10.0.0.3:1";
+    let mut places = places(&format!("{list},d=10.0.0.7:1"), "0.0.0.0:1");
+    let first = membership("a=10.0.0.1:1,c=10.0.0.9:1");
+    let then = at_hosts(list, &["10.0.0.3:1", "10.0.0.7:1"]);
+    let millis = |millis: u64| Time::from_nanos(millis * 1_000_000);
+    let at_now = |places: &mut Places, time| places.address(millis(time), &name("c"));
+    let [old, new] = ["10.0.0.3:1", "10.0.0.7:1"].map(|text| Some(at(text)));
+    places.know(&[Arc::clone(&first)]);
+    assert_eq!([0, 300].map(|time| at_now(&mut places, time)), [old, old]);
+    places.know(&[Arc::clone(&then), Arc::clone(&first)]);
+    assert_eq!([400, 699, 700].map(|time| at_now(&mut places, time)), [old, old, new]);
+    assert!(places.heard(millis(710), &who("c", 1), at("10.0.0.7:1")).is_none());
+    places.know(&[then, first]);
+    assert_eq!(at_now(&mut places, 2_000), new);
+    assert!(places.troubles().is_empty(), "d is where the settings have it");
+}
+
 #[tokio::test]
 async fn several_hosts_are_tried() {
     let mut places = places("a=10.0.0.1:1", "[::]:1");

@@ -132,7 +132,8 @@ impl Unsafe {
             Self::NotServing { member, service } => Activity(*service).fix(member),
             Self::NotRenewed { leader, member, .. } => format!(
                 "wait: {leader} renews after a third of its lease at the latest; if this lasts, \
-                 look in the log of {leader} for the reason why {member} refuses"
+                 the log of {leader} says why {member} refuses, or where {leader} looks for \
+                 {member}: if {member} is elsewhere, correct the list of {leader}, and restart it"
             ),
             Self::TooLong { leader, member, lease, .. } => format!(
                 "start {member} again with a lease-max of {} or more, or {leader} with a shorter \

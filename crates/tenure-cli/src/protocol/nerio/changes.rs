@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tenure::NodeName;
 use tenure_core::Text;
-use tenure_core::nerio::{ChangeError, ChangePhase, Member, SeatChange};
+use tenure_core::nerio::{ChangeError, ChangePhase, HostPort, Member, SeatChange};
 use tenure_nerio::changes::{self, Change, ChangeFailure, Done, Refusal, Unfinished, Worker};
 
 use super::lists::no_socket;
@@ -18,6 +18,8 @@ use crate::settings::{Origin, Origins};
 
 /// Default time for a change.
 const TIMEOUT: Duration = Duration::from_secs(30);
+/// The longest wait for name servers.
+const LOOK_UP: Duration = Duration::from_secs(5);
 
 /// Refuses a change that no member would carry out.
 pub(super) fn check(
@@ -49,7 +51,6 @@ pub(super) async fn change(
 ) -> Result<MadeChange, Failure> {
     let limit = limit.unwrap_or(TIMEOUT);
     let cluster = &grantors.cluster;
-    let listed = listed_elsewhere(&cluster.config.members, &change);
     let wanted = Change::new(wanted(&change), quorums(grantors, origins)?);
     let wanted = wanted.map_err(|error| {
         Failure::new(
@@ -70,7 +71,8 @@ pub(super) async fn change(
     let (config, keys) = (&cluster.config, cluster.key());
     match changes::change(config, keys, from, &wanted, limit, &silence).await {
         Ok(Done::Changed { members, epoch }) => {
-            listed.iter().for_each(|warning| failure::warn(warning));
+            let warning = listed_elsewhere(&cluster.config.members, &change).await;
+            warning.iter().for_each(|warning| failure::warn(warning));
             let by_epoch = epoch.is_none().then_some(members.id().number);
             Ok(MadeChange { epoch, by_epoch })
         }
@@ -102,19 +104,27 @@ fn wanted(change: &MemberChange) -> SeatChange {
 }
 
 /// A warning if the members list here gives the replaced member another address than the change
-/// does. A process looks for a member at the address in the process's own list, whatever the
-/// members agreed on.
-fn listed_elsewhere(list: &[Member], change: &MemberChange) -> Option<String> {
+/// does. A command looks for a member at the address in its list, whatever the members agreed on.
+async fn listed_elsewhere(list: &[Member], change: &MemberChange) -> Option<String> {
     let MemberChange::Replace(NewMember { name, hosts }) = change else { return None };
     let Member { address, .. } = list.iter().find(|member| member.name == *name)?;
-    // A name may resolve to one of the new addresses.
-    let differs = !hosts.is_empty() && address.literal().is_some() && !hosts.contains(address);
-    differs.then(|| {
-        format!(
-            "the members list here has {name} at {address}, and processes with this list look for \
-             {name} only there. Correct these lists, and restart the processes one by one"
-        )
-    })
+    if hosts.is_empty() || hosts.contains(address) || leads_to(address, hosts).await {
+        return None;
+    }
+    Some(format!(
+        "the members list here has {name} at {address}, and commands with this list look for \
+         {name} only there. Correct the list on all machines"
+    ))
+}
+
+/// Whether the name of `host` resolves to one of the new addresses.
+async fn leads_to(host: &HostPort, new: &[HostPort]) -> bool {
+    let Some(name) = host.name() else { return false };
+    let is_new = |at: SocketAddr| new.iter().any(|new| new.literal() == Some(at));
+    match tokio::time::timeout(LOOK_UP, tokio::net::lookup_host((name, host.port()))).await {
+        Ok(Ok(mut found)) => found.any(is_new),
+        Ok(Err(_)) | Err(_) => false,
+    }
 }
 
 /// The quorum system of the new members, if the command names one.
@@ -362,8 +372,7 @@ mod tests {
                 ChangeError::Entered { name: d.clone() },
                 "d runs as a member, and no second node d with an empty state directory asks to be \
                  let in|to replace d, stop it for good, start the new node, and repeat the change. \
-                 Before the first change of members a node with an empty directory comes back by \
-                 itself, and needs no replacement",
+                 If d came back with an empty directory, it needs no replacement",
             ),
             (
                 ChangeError::TwoBlanks { name: d.clone(), addresses },
@@ -449,20 +458,23 @@ mod tests {
         assert!(told(&ChangeError::Begun).ends_with(fix));
     }
 
-    #[test]
-    fn list_with_old_address_is_warned_about() {
-        let here = cluster();
-        let list = &here.config.members;
-        let warning = |name: &str, hosts: &[&str]| {
+    #[tokio::test]
+    async fn list_with_old_address_is_warned_about() {
+        let mut list = cluster().config.members.clone();
+        list.push(Member { name: name("c"), address: "localhost:7101".parse().unwrap() });
+        let warning = async |member: &str, hosts: &[&str]| {
             let hosts = hosts.iter().map(|host| host.parse().unwrap()).collect();
-            let name = name.parse().unwrap();
-            listed_elsewhere(list, &MemberChange::Replace(NewMember { name, hosts }))
+            let change = MemberChange::Replace(NewMember { name: name(member), hosts });
+            listed_elsewhere(&list, &change).await
         };
-        let told = warning("a", &["127.0.0.1:7102"]).unwrap();
-        assert!(told.starts_with("the members list here has a at 127.0.0.1:7101, "), "{told}");
-        assert_eq!(warning("a", &[]), None);
-        assert_eq!(warning("a", &["a.internal:1", "127.0.0.1:7101"]), None);
-        assert_eq!(warning("b", &["127.0.0.1:7102"]), None);
+        for (member, listed) in [("a", "127.0.0.1:7101"), ("c", "localhost:7101")] {
+            let told = warning(member, &["127.0.0.1:7102"]).await.unwrap();
+            let here = format!("the members list here has {member} at {listed}, ");
+            assert!(told.starts_with(&here), "{told}");
+            assert_eq!(warning(member, &[]).await, None);
+            assert_eq!(warning(member, &["a.internal:1", "127.0.0.1:7101"]).await, None);
+        }
+        assert_eq!(warning("b", &["127.0.0.1:7102"]).await, None);
     }
 
     #[test]

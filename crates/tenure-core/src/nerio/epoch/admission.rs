@@ -113,7 +113,9 @@ impl fmt::Display for Hindrance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Manual => f.write_str("its setting replace is manual"),
-            Self::NotMember => f.write_str("no member has this name: run `tenure members add`"),
+            Self::NotMember => {
+                f.write_str("no member has this name: run `tenure members add NAME=HOST:PORT`")
+            }
             Self::Former => f.write_str(
                 "the directory of the node was replaced earlier: start the node with an empty \
                  directory",

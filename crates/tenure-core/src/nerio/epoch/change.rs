@@ -147,8 +147,7 @@ pub enum ChangeError {
     #[error(
         "{name} runs as a member, and no second node {name} with an empty state directory asks to \
          be let in: to replace {name}, stop it for good, start the new node, and repeat the \
-         change. Before the first change of members a node with an empty directory comes back by \
-         itself, and needs no replacement"
+         change. If {name} came back with an empty directory, it needs no replacement"
     )]
     Entered { name: NodeName },
     #[error(

@@ -50,7 +50,8 @@ use super::super::message::Sender;
 use super::super::quorum::MemberSet;
 use super::super::words::{Out, To, emit, send};
 use super::Grantor;
-use super::changes::{HEARD_FOR, may_be_at, short};
+use super::changes::{HEARD_FOR, short};
+use super::finding::may_be_at;
 use super::proposals::PAUSE_MAX;
 use crate::name::NodeName;
 use crate::time::Time;
@@ -539,10 +540,8 @@ impl Grantor {
             return Ok(Vec::new());
         }
         let own = alloc::vec![blank.host.clone()];
-        match may_be_at(&own, blank.address) {
-            true => Ok(own),
-            false => Err(Hindrance::Elsewhere { address: blank.address }),
-        }
+        let is_there = may_be_at(&own, blank.address);
+        is_there.then_some(own).ok_or(Hindrance::Elsewhere { address: blank.address })
     }
 
     /// Reports why a blank is not let in yet, if the reason is new.

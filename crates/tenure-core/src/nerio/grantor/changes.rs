@@ -19,17 +19,18 @@ use alloc::vec::Vec;
 use core::net::SocketAddr;
 
 use super::super::body::Service;
-use super::super::config::{Config, HostPort};
+use super::super::config::Config;
 use super::super::epoch::{
     Change, ChangeError, ChangePhase, ChangeState, Changed, Current, Document, DocumentError,
     EpochId, Membership, Missing, Origin, Phase, Seat, SeatChange, Where,
 };
 use super::super::event::OwnEvent;
-use super::super::identity::{Inc, Instance};
+use super::super::identity::Instance;
 use super::super::message::Sender;
 use super::super::quorum::Quorums;
 use super::super::words::{Out, To, emit, send};
 use super::Grantor;
+use super::finding::{Finding, TO_SOURCE, may_be_at};
 use crate::fence::Fence;
 use crate::name::{NodeName, Text};
 use crate::time::Time;
@@ -66,37 +67,6 @@ struct Running {
     since: Time,
     /// `None` once the successor is proposed.
     finding: Option<Finding>,
-}
-
-/// The memories of seats, as far as their nodes have named them.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-struct Finding {
-    /// Memories of present members that have entered the epoch. An upgraded epoch does not name
-    /// them.
-    members: BTreeMap<NodeName, Instance>,
-    /// Blanks with the name of the changed seat.
-    blanks: Vec<Blank>,
-    /// Whether the memory that leaves the members has answered.
-    is_gone_heard: bool,
-    /// Time at which the questions are repeated.
-    again: Time,
-}
-
-/// A blank: its incarnation, its memory, and an address.
-type Blank = (Inc, Instance, SocketAddr);
-
-impl Finding {
-    /// Notes the answer of a blank. Two processes with copies of one directory are two blanks. If a
-    /// process answers from IPv4 and from IPv6, only its address in `hosts` counts.
-    fn note(&mut self, blank: Blank, hosts: &[HostPort]) {
-        let (inc, memory, at) = blank;
-        let is_same = |known: &&mut Blank| known.1 == memory && (known.0 == inc || known.2 == at);
-        if let Some(known) = self.blanks.iter_mut().find(is_same) {
-            known.2 = if may_be_at(hosts, at) { at } else { known.2 };
-        } else if self.blanks.len() < 2 {
-            self.blanks.push(blank);
-        }
-    }
 }
 
 impl Changes {
@@ -242,8 +212,7 @@ impl Grantor {
             let (what, by, address) = (change.what.brief(), from.who.name.clone(), from.address);
             emit(out, None, OwnEvent::Changing { what, by, from: address });
         }
-        let (members, blanks, is_gone_heard) = (BTreeMap::new(), Vec::new(), false);
-        let finding = Finding { members, blanks, is_gone_heard, again: now };
+        let finding = Finding::new(now);
         let (number, change, by) = (change.number, change.clone(), operator.cloned());
         self.changes.running = Some(Running { change, by, since: now, finding: Some(finding) });
         self.on_changes_due(now, out);
@@ -280,6 +249,11 @@ impl Grantor {
             }
             SeatChange::Remove { name } | SeatChange::Replace { name, .. } if !is_member(name) => {
                 return Err(ChangeError::NotMember { name: name.clone() });
+            }
+            // This member runs, and a blank with its name asks only the others. In an upgraded
+            // epoch this member may have come back with an empty directory.
+            SeatChange::Replace { name, .. } if *name == self.who.name && !self.is_upgraded() => {
+                return Err(ChangeError::Runs { name: name.clone() });
             }
             SeatChange::Add { name, hosts } | SeatChange::Replace { name, hosts, .. }
                 if !(hosts_min..=Seat::HOSTS_MAX).contains(&hosts.len()) =>
@@ -325,7 +299,7 @@ impl Grantor {
         let heard = &mut self.changes.heard;
         heard.retain(|_, at| now.since(*at) < refresh.saturating_mul(HEARD_FOR));
         for (_, address) in heard.keys().filter(|(name, _)| Some(name) == blank.as_ref()) {
-            send(out, To::at(own, *address), Where { start: now });
+            send(out, To::at(own, *address), Where { start: TO_SOURCE });
         }
         self.finish_finding(now, out);
     }
@@ -342,6 +316,7 @@ impl Grantor {
         if !current.entered && change.what.blank() == Some(name) && counts {
             let hosts = self.membership.seat(name).map_or(&[][..], |seat| &seat.hosts);
             finding.note((from.who.inc, current.instance, from.address), hosts);
+            finding.is_at_hosts |= current.start != TO_SOURCE;
         }
         // An old process of a member may run beside the process with the member's later memory.
         let is_seat = current.epoch == own && current.service != Service::Replaced;
@@ -380,14 +355,22 @@ impl Grantor {
             (_, blanks) => blanks.iter().find(|(_, one, _)| change.what.takes(*one)).copied(),
         };
         let unknown = self.unknown_seats();
-        if unknown.is_empty() && found.is_some() == blank.is_some() {
+        let seat = blank.as_ref().and_then(|name| self.membership.seat(name));
+        let hosts = seat.map_or(&[][..], |seat| &seat.hosts);
+        let is_unseen = found.is_some_and(|(_, _, at)| finding.is_unseen(&change.what, hosts, at));
+        if unknown.is_empty() && found.is_some() == blank.is_some() && !is_unseen {
             return self.propose_change(now, found.map(|(_, memory, at)| (memory, at)), out);
         }
         if waited >= refresh.saturating_mul(PATIENCE) {
-            let error = match blank.filter(|_| found.is_none()) {
-                Some(name) if finding.members.contains_key(&name) => ChangeError::Entered { name },
-                Some(name) => ChangeError::NoBlank { name },
-                None => ChangeError::Silent { who: short(unknown) },
+            let error = match (blank, found) {
+                (Some(name), None) if finding.members.contains_key(&name) => {
+                    ChangeError::Entered { name }
+                }
+                (Some(name), None) => ChangeError::NoBlank { name },
+                (Some(name), Some((_, _, address))) if is_unseen => {
+                    ChangeError::Elsewhere { name, address }
+                }
+                (_, _) => ChangeError::Silent { who: short(unknown) },
             };
             self.end_change(ChangeState::Refused(error), out);
         }
@@ -575,13 +558,6 @@ impl Grantor {
             (None, _) => {}
         }
     }
-}
-
-/// Whether a node that sends from `address` may be at one of these hosts: a name may resolve to it.
-pub(super) fn may_be_at(hosts: &[HostPort], address: SocketAddr) -> bool {
-    let place = |at: SocketAddr| (at.ip().to_canonical(), at.port());
-    let is_it = |host: &HostPort| host.literal().is_none_or(|at| place(at) == place(address));
-    hosts.is_empty() || hosts.iter().any(is_it)
 }
 
 /// The first names, as many as an answer has room for.

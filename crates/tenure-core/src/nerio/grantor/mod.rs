@@ -10,6 +10,7 @@ mod disk;
 mod documents;
 mod election;
 mod fences;
+mod finding;
 mod flush;
 mod founding;
 mod founding_votes;

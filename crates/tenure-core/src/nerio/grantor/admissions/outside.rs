@@ -77,9 +77,15 @@ impl Grantor {
                 "{new}. Run `tenure members replace {name}`, or start {name} with its earlier \
                  directory"
             ),
-            None => format!(
-                "no member of epoch {number} has this name. Run `tenure members add {name}`"
-            ),
+            None => {
+                let mut listed = self.config.members.iter();
+                let own = listed.find(|member| member.name == *name);
+                let host = own.map(|own| format!("={}", own.address)).unwrap_or_default();
+                format!(
+                    "no member of epoch {number} has this name. Run `tenure members add \
+                     {name}{host}`"
+                )
+            }
         };
         let text = format!("{name} is not let in: {why}");
         Some(Obstacle::sentence(name.clone(), "not-let-in", text))

@@ -121,23 +121,37 @@ fn manual_member_waits() {
     s.lose_disk("c");
     s.campaign("c");
     s.run(ms(60_000));
-    let waits = |s: &Story| {
-        let mut told = s.events("c").iter().filter_map(|event| match event {
-            Event::Waiting(waiting) => Some(waiting.to_string()),
-            _ => None,
-        });
-        told.next_back().unwrap_or_default()
-    };
     let not_let_in = "refused: c is not let in: its state directory is new, but the members of \
                       epoch 1 know an earlier one. Run `tenure members replace c`, or start c with \
                       its earlier directory";
-    assert_eq!(waits(&s), not_let_in);
+    assert_eq!(waits(&s, "c"), not_let_in);
     assert!(!emitted_by(&s, "a", |event| matches!(event, OwnEvent::Awaited { .. })));
     assert!(!has_entered(&s, "a", 2) && is_told(&s, "c", |why| *why == Hindrance::Manual));
     change_by(&mut s, "b", 8, replace("c"));
     assert!(has_entered(&s, "c", 2));
     s.run(ms(60_000));
-    assert_eq!(waits(&s), "behind p, which leads");
+    assert_eq!(waits(&s, "c"), "behind p, which leads");
+}
+
+/// The reason why a candidate waits, as it last said.
+fn waits(s: &Story, who: &str) -> String {
+    let mut told = s.events(who).iter().filter_map(|event| match event {
+        Event::Waiting(waiting) => Some(waiting.to_string()),
+        _ => None,
+    });
+    told.next_back().unwrap_or_default()
+}
+
+/// The list of e names e, and the members do not.
+#[test]
+fn unknown_node_names_its_addition() {
+    let mut s = grown();
+    blank(&mut s, "e");
+    s.campaign("e");
+    s.run(ms(2_000));
+    let command = format!("Run `tenure members add e={}`", address("e"));
+    let told = format!("e is not let in: no member of epoch 1 has this name. {command}");
+    assert_eq!(waits(&s, "e"), format!("refused: {told}"));
 }
 
 /// 4.1: d is named in epoch 1, and replaced in epoch 2 before it has entered.

@@ -27,6 +27,14 @@ fn running_member_is_not_replaced() {
     assert!(matches!(done, ChangeState::Done { .. }), "{done}");
 }
 
+/// The node that is to be replaced is asked first, and does not hear the second node.
+#[test]
+fn running_member_replaces_not_itself() {
+    let mut s = healing();
+    let error = ChangeState::Refused(ChangeError::Runs { name: name("c") });
+    assert_eq!(states(&ask(&mut s, "c", 8, replace("c"))), [error]);
+}
+
 /// The members have let c in, and c has not entered yet. The members make no further epoch for c.
 #[test]
 fn admitted_node_is_let_in_once() {

@@ -1,7 +1,8 @@
 //! 2.7: changes that operators ask for, and refused changes.
 
 use tenure_core::nerio::{
-    ChangeError, ChangePhase, Missing, Quorums, ReadyRead, ToGrantor, Unready, members,
+    ChangeError, ChangePhase, FenceRead, Missing, Quorums, ReadyRead, Recipient, ToGrantor,
+    Unready, members,
 };
 use tenure_core::{Input, Protocol, Text, Time};
 
@@ -173,6 +174,32 @@ fn replacement_behind_name_needs_no_host() {
     s.run(ms(500));
     let done = state(&mut s, "a", 8, replace("c"));
     assert!(matches!(done, ChangeState::Done { .. }), "{done}");
+}
+
+/// The name leads elsewhere: the blank c answers only at the source of its questions, z.
+#[test]
+fn replacement_behind_name_answers_there() {
+    let mut named = config(&GRANTORS);
+    named.members[2].address = "c.internal:7101".parse().unwrap();
+    let mut s = Story::with(named);
+    s.actors.remove("c");
+    let from = Sender { address: address("z"), ..sender_in(&s, "c", zero(&s)) };
+    let read = FenceRead { start: at(1), instance: Instance(5), record: false };
+    s.tell_as(&from, "a", read.into());
+    let asked = ask(&mut s, "a", 8, replace("c"));
+    let start = asked.iter().find_map(|effect| match effect {
+        Effect::Send { to, message: Message::Grantor(ToGrantor::Where(asked)) }
+            if to.recipient == Recipient::Address(address("z")) =>
+        {
+            Some(asked.start)
+        }
+        _ => None,
+    });
+    let answer = Current { start: start.unwrap(), ..blank_memory(&s, "a") };
+    s.tell_as(&from, "a", answer.into());
+    s.run(ms(1_700));
+    let error = refused_as(&ask(&mut s, "a", 8, replace("c")));
+    assert_eq!(error, ChangeError::Elsewhere { name: name("c"), address: address("z") });
 }
 
 /// A node with a lost directory enters by itself an epoch that names no memories.

@@ -1,0 +1,86 @@
+//! The memories that a change of members finds.
+//!
+//! Nodes look for a member at the hosts of its seat, but they hear a blank wherever it is, and only
+//! the driver knows where a name leads. So a grantor asks at the hosts of the seat and at the
+//! source of a blank's messages, and the answer shows which of the two questions arrived.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+use core::net::SocketAddr;
+
+use super::super::config::HostPort;
+use super::super::epoch::SeatChange;
+use super::super::identity::{Inc, Instance};
+use crate::name::NodeName;
+use crate::time::Time;
+
+/// Start of a question to the source of a blank's messages. A question to the hosts of a seat has
+/// the present time.
+pub(super) const TO_SOURCE: Time = Time::ZERO;
+
+/// The memories of seats, as far as their nodes have named them.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Finding {
+    /// Memories of present members that have entered the epoch. An upgraded epoch does not name
+    /// them.
+    pub(super) members: BTreeMap<NodeName, Instance>,
+    /// Blanks with the name of the changed seat.
+    pub(super) blanks: Vec<Blank>,
+    /// Whether a blank has answered at the hosts of the changed seat.
+    pub(super) is_at_hosts: bool,
+    /// Whether the memory that leaves the members has answered.
+    pub(super) is_gone_heard: bool,
+    /// Time at which the questions are repeated.
+    pub(super) again: Time,
+}
+
+/// A blank: its incarnation, its memory, and an address.
+pub(super) type Blank = (Inc, Instance, SocketAddr);
+
+impl Finding {
+    pub(super) const fn new(now: Time) -> Self {
+        Self {
+            members: BTreeMap::new(),
+            blanks: Vec::new(),
+            is_at_hosts: false,
+            is_gone_heard: false,
+            again: now,
+        }
+    }
+
+    /// Notes the answer of a blank. Two processes with copies of one directory are two blanks. If a
+    /// process answers from IPv4 and from IPv6, only its address in `hosts` counts.
+    pub(super) fn note(&mut self, blank: Blank, hosts: &[HostPort]) {
+        let (inc, memory, at) = blank;
+        let is_same = |known: &&mut Blank| known.1 == memory && (known.0 == inc || known.2 == at);
+        if let Some(known) = self.blanks.iter_mut().find(is_same) {
+            known.2 = if may_be_at(hosts, at) { at } else { known.2 };
+        } else if self.blanks.len() < 2 {
+            self.blanks.push(blank);
+        }
+    }
+
+    /// Whether the blank at `address` would take a seat whose hosts stay, but only a name may lead
+    /// to it, and it has not answered there.
+    pub(super) fn is_unseen(
+        &self,
+        what: &SeatChange,
+        hosts: &[HostPort],
+        address: SocketAddr,
+    ) -> bool {
+        let keeps_hosts = matches!(what, SeatChange::Replace { hosts, .. } if hosts.is_empty());
+        let is_listed = hosts.iter().any(|host| is_address(host, address) == Some(true));
+        keeps_hosts && !self.is_at_hosts && !is_listed && may_be_at(hosts, address)
+    }
+}
+
+/// Whether a node that sends from `address` may be at one of these hosts: a name may resolve to it.
+pub(super) fn may_be_at(hosts: &[HostPort], address: SocketAddr) -> bool {
+    hosts.is_empty() || hosts.iter().any(|host| is_address(host, address) != Some(false))
+}
+
+/// Whether the host is this address; `None` for a name.
+fn is_address(host: &HostPort, address: SocketAddr) -> Option<bool> {
+    let place = |at: SocketAddr| (at.ip().to_canonical(), at.port());
+    host.literal().map(|at| place(at) == place(address))
+}
