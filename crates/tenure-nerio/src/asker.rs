@@ -66,6 +66,9 @@ pub(crate) struct Asker {
     is_behind: bool,
     /// Addresses of each member that was asked, or the reason why its name gives none.
     found: BTreeMap<NodeName, Result<Vec<SocketAddr>, String>>,
+    /// Members to which the system refused to send the latest datagram, each with an address and
+    /// the error.
+    unsent: BTreeMap<NodeName, String>,
     seal: Option<Seal>,
     /// Ends look-ups once a quorum of the members that are asked at the same time has answered.
     beside: Option<Enough>,
@@ -103,6 +106,7 @@ impl Asker {
             blank: BTreeSet::new(),
             is_behind: false,
             found: BTreeMap::new(),
+            unsent: BTreeMap::new(),
             seal,
             beside: None,
         })
@@ -204,11 +208,17 @@ impl Asker {
             return Ok(None);
         }
         // Ask at all addresses: a question that arrives twice does no harm.
+        let mut is_sent = false;
         let mut refused = None;
         for address in &addresses {
-            refused = self.send(*address, datagram).await.err().or(refused);
+            match self.send(*address, datagram).await {
+                Ok(()) => is_sent = true,
+                Err(error) => refused = Some((*address, error)),
+            }
         }
-        if let Some(error) = refused.filter(|_| addresses.len() == 1) {
+        self.unsent.remove(&to.name);
+        if let Some((address, error)) = refused.filter(|_| !is_sent) {
+            self.unsent.insert(to.name.clone(), format!("{address}: {error}"));
             return Err(error);
         }
         let patience = self.patience;
@@ -453,6 +463,11 @@ impl Asker {
     /// The reason why the name of `member` gives no address, after a failed look-up.
     pub(crate) fn unresolved(&self, member: &NodeName) -> Option<&str> {
         self.found.get(member)?.as_ref().err().map(String::as_str)
+    }
+
+    /// The address of `member` to which the system refuses to send, and the error.
+    pub(crate) fn unsent(&self, member: &NodeName) -> Option<&str> {
+        self.unsent.get(member).map(String::as_str)
     }
 }
 

@@ -139,6 +139,23 @@ fn wrong_addresses_are_named() {
     report.has("listen", "fails", "no address of this machine");
 }
 
+/// The system refuses to send to a broadcast address; the other members are still asked.
+#[test]
+fn unsendable_member_is_named() {
+    let machine = machine();
+    let [a, b] = addresses();
+    let members = format!("a={a},b={b},c=127.255.255.255:7101");
+    let told = "c at 127.255.255.255:7101 does not answer: this machine cannot send to \
+                127.255.255.255:7101: ";
+    let report = ask(&machine, &["--members", &members]);
+    report.has("member", "warning", told);
+    report.has("member", "warning", "firewall of this machine");
+    assert_eq!(report.results("member"), ["warning"; 3]);
+    let listed = machine.ask(&["members", "--members", &members]);
+    assert!(listed.code == Some(4) && listed.out.contains(told), "{listed:?}");
+    assert!(listed.err.contains("firewall of this machine"), "{listed:?}");
+}
+
 #[test]
 fn wrong_directories_are_named() {
     let machine = machine();
