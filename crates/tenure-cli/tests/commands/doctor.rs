@@ -89,6 +89,15 @@ fn running_cluster_is_right() {
     report.has("state", "ok", "MiB free");
     assert_eq!(report.results("member"), ["ok"; 3]);
 
+    // Another list sends questions for member a elsewhere.
+    let [elsewhere] = addresses();
+    let (_, listen) = cluster.addresses()[0];
+    let (listen, members) = (listen.to_string(), format!("a={elsewhere}"));
+    let listed = ["--listen", &listen, "--members", &members];
+    let report = Report::of(&cluster.ask(&[&words[..], &listed].concat()));
+    report.has("listen", "ok", "this member runs as process");
+    report.has("member", "warning", "although it runs here as process");
+
     cluster.kill("c");
     let report = Report::of(&cluster.ask(&words));
     assert_eq!((report.exit, report.results("quorum")), (Some(0), vec!["ok"]));
@@ -134,7 +143,7 @@ fn wrong_addresses_are_named() {
 
     let busy = UdpSocket::bind("127.0.0.1:0").unwrap();
     let report = with(&format!("a={}", busy.local_addr().unwrap()));
-    report.has("listen", "fails", "in use by another process");
+    report.has("listen", "fails", "if that process is this member, leave it");
     let report = with("a=192.0.2.1:7101");
     report.has("listen", "fails", "no address of this machine");
 }

@@ -9,6 +9,8 @@ mod names;
 mod peers;
 mod state;
 
+use std::path::Path;
+
 use serde_json::json;
 use tenure_core::Drift;
 
@@ -25,18 +27,31 @@ pub(super) async fn run(settings: DoctorSettings, context: Context) -> Result<Ex
     findings.extend(settings.command.as_deref().map(command));
     findings.push(clock::check(settings.drift.unwrap_or(Drift::DEFAULT)).await);
     findings.extend(names::check(settings.peers.as_deref().unwrap_or_default()).await);
+    let mut runs = None;
     if let Some(path) = &settings.state {
-        findings.push(state::check(path, lease(&settings)).await);
+        let (finding, user) = of_state(path, &settings).await;
+        findings.push(finding);
+        runs = user;
     }
     if let Ok(backend) = &settings.backend {
-        let asked = peers::ask(&settings, &**backend, &context.origins).await;
-        findings.extend(listening::check(&**backend, asked.answers_itself));
+        let asked = peers::ask(&settings, &**backend, runs, &context.origins).await;
+        findings.extend(listening::check(&**backend, asked.answers_itself, runs));
         findings.extend(asked.findings);
     }
     let text = if context.json { object(&findings) } else { lines(&findings) };
     output::print(&text)?;
     let fails = findings.iter().any(|finding| finding.grade == Grade::Fails);
     Ok(if fails { Exit::Wrong } else { Exit::Done })
+}
+
+/// Checks the state directory. Also returns the process that uses the directory.
+async fn of_state(path: &Path, settings: &DoctorSettings) -> (Finding, Option<u32>) {
+    let finding = state::check(path, lease(settings)).await;
+    // Read nothing more from a disk that may hang.
+    if finding.grade == Grade::Fails {
+        return (finding, None);
+    }
+    (finding, tenure::state::locked_by(path))
 }
 
 fn lease(settings: &DoctorSettings) -> Option<std::time::Duration> {
