@@ -89,6 +89,10 @@ fn running_cluster_is_right() {
     report.has("state", "ok", "MiB free");
     assert_eq!(report.results("member"), ["ok"; 3]);
 
+    let other = ["doctor", "--json", "--name", "b", "--state", "state-a"];
+    let report = Report::of(&cluster.ask(&other));
+    report.has("state", "fails", "belongs to node a, and this is node b");
+
     // Another list sends questions for member a elsewhere.
     let [elsewhere] = addresses();
     let (_, listen) = cluster.addresses()[0];

@@ -19,17 +19,19 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::invocation::doctor::DoctorSettings;
 use crate::output;
-use crate::settings::Context;
+use crate::protocol::Transport;
+use crate::settings::{Context, Origins};
 
 pub(super) async fn run(settings: DoctorSettings, context: Context) -> Result<Exit, Failure> {
     let mut findings = files::check(&settings.files);
     findings.splice(0..0, of_settings(&settings, &findings, &context));
     findings.extend(settings.command.as_deref().map(command));
     findings.push(clock::check(settings.drift.unwrap_or(Drift::DEFAULT)).await);
-    findings.extend(names::check(settings.peers.as_deref().unwrap_or_default()).await);
+    let peers = settings.peers.as_deref().unwrap_or_default();
+    findings.extend(names::check(peers, reached_directly(&settings)).await);
     let mut runs = None;
     if let Some(path) = &settings.state {
-        let (finding, user) = of_state(path, &settings).await;
+        let (finding, user) = of_state(path, &settings, &context.origins).await;
         findings.push(finding);
         runs = user;
     }
@@ -44,14 +46,30 @@ pub(super) async fn run(settings: DoctorSettings, context: Context) -> Result<Ex
     Ok(if fails { Exit::Wrong } else { Exit::Done })
 }
 
-/// Checks the state directory. Also returns the process that uses the directory.
-async fn of_state(path: &Path, settings: &DoctorSettings) -> (Finding, Option<u32>) {
+/// The name of this member, if others must reach it at its address in the list: relays of HTTP are
+/// common, and relays of datagrams are not.
+fn reached_directly(settings: &DoctorSettings) -> Option<&str> {
+    let (_, transport) = settings.backend.as_ref().ok()?.binds()?;
+    let own = settings.own.as_ref().filter(|_| transport == Transport::Udp)?;
+    Some(own.as_str())
+}
+
+/// Checks the state directory. Also returns the process that uses the directory as this member.
+async fn of_state(
+    path: &Path,
+    settings: &DoctorSettings,
+    origins: &Origins,
+) -> (Finding, Option<u32>) {
     let finding = state::check(path, lease(settings)).await;
     // Read nothing more from a disk that may hang.
     if finding.grade == Grade::Fails {
         return (finding, None);
     }
-    (finding, tenure::state::locked_by(path))
+    let backend = settings.backend.as_ref();
+    match backend.map_or(Ok(()), |backend| backend.check_owner(path, origins)) {
+        Ok(()) => (finding, tenure::state::locked_by(path)),
+        Err(failure) => (Finding::of_failure("state", &failure), None),
+    }
 }
 
 fn lease(settings: &DoctorSettings) -> Option<std::time::Duration> {
