@@ -137,6 +137,27 @@ fn wrong_files_are_named() {
 }
 
 #[test]
+fn monitor_still_asks_members() {
+    let machine = machine();
+    let file = |name: &str, text: &str| {
+        fs::write(machine.path(name), text).unwrap();
+        fs::set_permissions(machine.path(name), fs::Permissions::from_mode(0o600)).unwrap();
+    };
+    file("tenure.key", &machine.ask(&["keys", "new", "--cluster", "tenure"]).out);
+    let issue = ["keys", "issue", "--key-file", "tenure.key", "--app", "watcher"];
+    let rights = ["--elections", "*", "--rights", "ask"];
+    file("watcher.key", &machine.ask(&[&issue[..], &rights].concat()).out);
+    let members = members();
+    let with =
+        |key: &str| ask(&machine, &["--members", &members, "--election", "e", "--key-file", key]);
+    let report = with("watcher.key");
+    report.has("settings", "fails", "not the right to contend");
+    report.has("settings", "fails", "a process that only asks");
+    assert_eq!(report.results("member"), ["warning"; 3]);
+    with("no.key").has("members", "warning", "not asked");
+}
+
+#[test]
 fn wrong_addresses_are_named() {
     let machine = machine();
     let node = ["--name", "a", "--state", "s", "--insecure-any-address", "--members"];

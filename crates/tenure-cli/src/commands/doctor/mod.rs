@@ -35,10 +35,13 @@ pub(super) async fn run(settings: DoctorSettings, context: Context) -> Result<Ex
         findings.push(finding);
         runs = user;
     }
-    if let Ok(backend) = &settings.backend {
+    if let Some(backend) = settings.backend.as_ref().ok().or(settings.asks.as_ref()) {
         let asked = peers::ask(&settings, &**backend, runs, &context.origins).await;
         findings.extend(listening::check(&**backend, asked.answers_itself, runs));
         findings.extend(asked.findings);
+    } else {
+        let subject = if settings.protocol.can.members { "members" } else { "service" };
+        findings.push(Finding::warning(subject, "not asked", "mend the settings first"));
     }
     let text = if context.json { object(&findings) } else { lines(&findings) };
     output::print(&text)?;
@@ -92,7 +95,14 @@ fn of_settings(settings: &DoctorSettings, files: &[Finding], context: &Context) 
                     && files.iter().any(|it| it.check == file.setting && it.grade == Grade::Fails)
             });
             if !known {
-                findings.push(Finding::of_failure("settings", failure));
+                let mut finding = Finding::of_failure("settings", failure);
+                if settings.asks.is_some()
+                    && settings.own.is_none()
+                    && let Some(fix) = &mut finding.fix
+                {
+                    fix.push_str("; a process that only asks, as a monitor does, needs no change");
+                }
+                findings.push(finding);
             }
         }
     }
