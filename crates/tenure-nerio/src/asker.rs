@@ -209,15 +209,19 @@ impl Asker {
         }
         // Ask at all addresses: a question that arrives twice does no harm.
         let mut is_sent = false;
-        let mut refused = None;
+        let mut refused = Vec::new();
         for address in &addresses {
             match self.send(*address, datagram).await {
-                Ok(()) => is_sent = true,
-                Err(error) => refused = Some((*address, error)),
+                Ok(sent) => is_sent |= sent,
+                Err(error) => refused.push((*address, error)),
             }
         }
-        self.unsent.remove(&to.name);
-        if let Some((address, error)) = refused.filter(|_| !is_sent) {
+        if is_sent {
+            self.unsent.remove(&to.name);
+        }
+        if refused.len() == addresses.len()
+            && let Some((address, error)) = refused.pop()
+        {
             self.unsent.insert(to.name.clone(), format!("{address}: {error}"));
             return Err(error);
         }
@@ -304,16 +308,19 @@ impl Asker {
         Ok(if is_there { Outcome::ElseOnly } else { Outcome::Nothing })
     }
 
-    async fn send(&mut self, to: SocketAddr, datagram: &[u8]) -> io::Result<()> {
+    /// Returns whether anything was sent: a sealed datagram may wait for an earlier greeting.
+    async fn send(&mut self, to: SocketAddr, datagram: &[u8]) -> io::Result<bool> {
         let Some(seal) = &mut self.seal else {
-            return self.socket.send_to(datagram, self.families.outward(to)).await.map(drop);
+            let sent = self.socket.send_to(datagram, self.families.outward(to)).await;
+            return sent.map(|_| true);
         };
         let mut sealed = Vec::new();
         seal.outgoing(clock::now(), to, datagram, |to, bytes| {
             sealed.push((to, bytes.to_vec()));
             Ok(())
         })?;
-        self.send_all(sealed).await
+        let is_sent = !sealed.is_empty();
+        self.send_all(sealed).await.map(|()| is_sent)
     }
 
     async fn send_all(&self, sealed: Vec<(SocketAddr, Vec<u8>)>) -> io::Result<()> {
