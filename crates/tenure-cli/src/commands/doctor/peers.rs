@@ -18,6 +18,9 @@ const REASON: Duration = Duration::from_millis(100);
 
 const SILENT: &str = "silent";
 
+/// States of members from which no answer came.
+const UNHEARD: [&str; 3] = [SILENT, "unresolved", "outside"];
+
 /// The largest number of questions to the members. The command asks again while a member is silent:
 /// on a busy machine a running member may answer late, and `doctor` would then report that another
 /// process uses its address.
@@ -45,7 +48,7 @@ pub(super) async fn ask(
                 let answers_itself = members
                     .all
                     .iter()
-                    .any(|member| Some(&member.name) == own && member.state != SILENT);
+                    .any(|member| Some(&member.name) == own && !UNHEARD.contains(&member.state));
                 let own = Own { name: own.map(NodeName::as_str), runs };
                 let findings = of_members(&members, own, span, backend.lease());
                 Asked { findings, answers_itself }
