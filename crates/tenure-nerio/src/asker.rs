@@ -66,6 +66,9 @@ pub(crate) struct Asker {
     is_behind: bool,
     /// Addresses of each member that was asked, or the reason why its name gives none.
     found: BTreeMap<NodeName, Result<Vec<SocketAddr>, String>>,
+    /// Members to which the system refused to send the latest datagram, each with an address and
+    /// the error.
+    unsent: BTreeMap<NodeName, String>,
     seal: Option<Seal>,
     /// Ends look-ups once a quorum of the members that are asked at the same time has answered.
     beside: Option<Enough>,
@@ -103,6 +106,7 @@ impl Asker {
             blank: BTreeSet::new(),
             is_behind: false,
             found: BTreeMap::new(),
+            unsent: BTreeMap::new(),
             seal,
             beside: None,
         })
@@ -204,11 +208,21 @@ impl Asker {
             return Ok(None);
         }
         // Ask at all addresses: a question that arrives twice does no harm.
-        let mut refused = None;
+        let mut is_sent = false;
+        let mut refused = Vec::new();
         for address in &addresses {
-            refused = self.send(*address, datagram).await.err().or(refused);
+            match self.send(*address, datagram).await {
+                Ok(sent) => is_sent |= sent,
+                Err(error) => refused.push((*address, error)),
+            }
         }
-        if let Some(error) = refused.filter(|_| addresses.len() == 1) {
+        if is_sent {
+            self.unsent.remove(&to.name);
+        }
+        if refused.len() == addresses.len()
+            && let Some((address, error)) = refused.pop()
+        {
+            self.unsent.insert(to.name.clone(), format!("{address}: {error}"));
             return Err(error);
         }
         let patience = self.patience;
@@ -294,16 +308,19 @@ impl Asker {
         Ok(if is_there { Outcome::ElseOnly } else { Outcome::Nothing })
     }
 
-    async fn send(&mut self, to: SocketAddr, datagram: &[u8]) -> io::Result<()> {
+    /// Returns whether anything was sent: a sealed datagram may wait for an earlier greeting.
+    async fn send(&mut self, to: SocketAddr, datagram: &[u8]) -> io::Result<bool> {
         let Some(seal) = &mut self.seal else {
-            return self.socket.send_to(datagram, self.families.outward(to)).await.map(drop);
+            let sent = self.socket.send_to(datagram, self.families.outward(to)).await;
+            return sent.map(|_| true);
         };
         let mut sealed = Vec::new();
         seal.outgoing(clock::now(), to, datagram, |to, bytes| {
             sealed.push((to, bytes.to_vec()));
             Ok(())
         })?;
-        self.send_all(sealed).await
+        let is_sent = !sealed.is_empty();
+        self.send_all(sealed).await.map(|()| is_sent)
     }
 
     async fn send_all(&self, sealed: Vec<(SocketAddr, Vec<u8>)>) -> io::Result<()> {
@@ -453,6 +470,11 @@ impl Asker {
     /// The reason why the name of `member` gives no address, after a failed look-up.
     pub(crate) fn unresolved(&self, member: &NodeName) -> Option<&str> {
         self.found.get(member)?.as_ref().err().map(String::as_str)
+    }
+
+    /// The address of `member` to which the system refuses to send, and the error.
+    pub(crate) fn unsent(&self, member: &NodeName) -> Option<&str> {
+        self.unsent.get(member).map(String::as_str)
     }
 }
 

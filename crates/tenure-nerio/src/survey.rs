@@ -51,6 +51,9 @@ pub struct Survey {
     pub blank: BTreeSet<NodeName>,
     /// Members whose names give no address, with the reason. They count as silent.
     pub unresolved: BTreeMap<NodeName, String>,
+    /// Members to which the system refuses to send, with the address and the error. They count as
+    /// silent.
+    pub unsent: BTreeMap<NodeName, String>,
     /// Set if all members of the settings that answer are in other clusters.
     pub old_list: Option<OldList>,
     /// Members of the epoch that the members name, and their quorums.
@@ -69,11 +72,22 @@ pub struct Seen {
     /// Members with an empty state directory, which wait to be let in. They count as silent.
     pub blank: BTreeSet<NodeName>,
     pub unresolved: BTreeMap<NodeName, String>,
+    /// Members to which the system refuses to send, with the address and the error. They count as
+    /// silent.
+    pub unsent: BTreeMap<NodeName, String>,
     /// Members of the epoch that the members name, and their quorums.
     pub membership: Arc<Membership>,
     /// Members and the hosts at which they were asked: first the members of the settings, then the
     /// others by name.
     pub seats: Vec<Member>,
+}
+
+impl Seen {
+    /// The obstacle of a `member` that has an address and does not answer.
+    #[must_use]
+    pub fn silent(&self, member: &NodeName) -> Unsafe {
+        Unsafe::silent(&self.unsent, member.clone())
+    }
 }
 
 impl Survey {
@@ -89,7 +103,7 @@ impl Survey {
             _ if self.blank.contains(&member) => {
                 Unsafe::blank(&self.membership, &self.blank, member)
             }
-            _ => Unsafe::Silent { member },
+            _ => Unsafe::silent(&self.unsent, member),
         }
     }
 
@@ -200,8 +214,9 @@ fn has_renewed(
 
 /// Asks every member for its elections and its grant in each, from sockets of its own on `from`.
 /// Takes a few round trips for each election, longer when a member is silent: the survey no longer
-/// asks a member after one unanswered question. The keys must allow questions about all elections.
-/// Cancel safe.
+/// asks a member after one unanswered question. A member to which the system cannot send counts as
+/// silent; an error says that there is no socket. The keys must allow questions about all
+/// elections. Cancel safe.
 pub async fn survey(
     config: &Checked,
     keys: Option<&Keys>,
@@ -217,7 +232,7 @@ pub async fn survey(
     let mut members = of_each(&membership);
     let mut names = BTreeSet::new();
     for (voice, listed) in all {
-        let (service, listed) = listed?.unzip();
+        let (service, listed) = listed.ok().flatten().unzip();
         members.insert(voice.member.name.clone(), service);
         names.extend(listed.unwrap_or_default());
         voices.push(voice);
@@ -233,7 +248,7 @@ pub async fn survey(
             else {
                 continue;
             };
-            let Some(state) = asker.state(member, &name).await? else {
+            let Some(state) = asker.state(member, &name).await.ok().flatten() else {
                 *known = None;
                 continue;
             };
@@ -247,7 +262,8 @@ pub async fn survey(
     }
     let differing = those(&voices, Asker::differs);
     let blank = those(&voices, Asker::is_blank);
-    let unresolved = unresolved(&voices);
+    let unresolved = reasons(&voices, Asker::unresolved);
+    let unsent = reasons(&voices, Asker::unsent);
     let seats = voices.into_iter().map(|voice| voice.member).collect();
     Ok(Survey {
         members,
@@ -257,6 +273,7 @@ pub async fn survey(
         differing,
         blank,
         unresolved,
+        unsent,
         old_list,
         membership,
         seats,
@@ -289,9 +306,10 @@ pub async fn ask(
         voices.push(voice);
     }
     let [differing, blank] = [Asker::differs, Asker::is_blank].map(|is_so| those(&voices, is_so));
-    let unresolved = unresolved(&voices);
+    let unresolved = reasons(&voices, Asker::unresolved);
+    let unsent = reasons(&voices, Asker::unsent);
     let seats = voices.into_iter().map(|voice| voice.member).collect();
-    Ok(Seen { states, differing, blank, unresolved, membership, seats })
+    Ok(Seen { states, differing, blank, unresolved, unsent, membership, seats })
 }
 
 /// A map without an answer of any member.
@@ -396,9 +414,13 @@ fn those(voices: &[Voice], is_so: fn(&Asker, &NodeName) -> bool) -> BTreeSet<Nod
     voices.iter().filter(is_so).map(|voice| voice.member.name.clone()).collect()
 }
 
-fn unresolved(voices: &[Voice]) -> BTreeMap<NodeName, String> {
+/// The members for which their askers give a reason.
+fn reasons(
+    voices: &[Voice],
+    reason: for<'a> fn(&'a Asker, &NodeName) -> Option<&'a str>,
+) -> BTreeMap<NodeName, String> {
     let why = |voice: &Voice| {
-        let why = voice.asker.unresolved(&voice.member.name)?;
+        let why = reason(&voice.asker, &voice.member.name)?;
         Some((voice.member.name.clone(), why.to_owned()))
     };
     voices.iter().filter_map(why).collect()
@@ -452,6 +474,7 @@ mod tests {
             differing: BTreeSet::new(),
             blank: BTreeSet::new(),
             unresolved: BTreeMap::new(),
+            unsent: BTreeMap::new(),
             old_list: None,
             membership: Arc::clone(config.membership()),
             seats: config.members.clone(),
@@ -770,6 +793,31 @@ mod tests {
              are too few for a quorum: these nodes never grant again"
         );
         assert_eq!((seen.membership.id().number, seen.members[&name("b")]), (1, None));
+    }
+
+    /// The system refuses to send to a broadcast address; the other member is still asked.
+    #[tokio::test]
+    async fn unsendable_member_is_silent() {
+        let from = SocketAddr::from(([127, 0, 0, 1], 0));
+        let at_a = UdpSocket::bind(from).await.unwrap();
+        let a = tests::member("a", at_a.local_addr().unwrap());
+        let b = tests::member("b", ([127, 255, 255, 255], 7_101).into());
+        let config = tests::config(vec![a, b], "0.001");
+        let membership = config.membership();
+        let serves = |asker, message| match message {
+            ToGrantor::Where(asked) => Some(current(membership, asker, asked.start)),
+            ToGrantor::List(list) => Some(listed(list.start, &[], false)),
+            _ => None,
+        };
+        let seen = tokio::select! {
+            seen = survey(&config, None, from, NameServers::Briefly) => seen.unwrap(),
+            () = tests::serve("a", at_a, membership.id(), serves) => unreachable!("for ever"),
+        };
+        assert_eq!(seen.members[&name("a")], Some(Service::Serving));
+        let why = seen.obstacle(None).unwrap();
+        let text = "b does not answer: this machine cannot send to 127.255.255.255:7101: ";
+        assert!(why.to_string().starts_with(text), "{why}");
+        assert!(why.fix().contains("firewall of this machine"), "{}", why.fix());
     }
 
     #[tokio::test]

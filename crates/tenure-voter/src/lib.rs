@@ -61,7 +61,7 @@ pub use notice::Notice;
 pub use operator::{Operator, OperatorError};
 pub use options::{CheckedOptions, Options, OptionsError, Tls};
 pub use seeds::{Seeds, SeedsError};
-pub use state::MemoryError;
+pub use state::{MemoryError, check_owner};
 pub use tenure_core::voter::{
     Admission, AskerConfig, Breach, Change, Checked, Condition, Config, ConfigError, FirstVoters,
     Founding, Header, Listed, Mode, OwnEvent, Refusal, Role, StatusDto, TooShort, Unchanged,

@@ -68,6 +68,29 @@ pub enum MemoryError {
     },
 }
 
+/// Checks that the state directory at `path` belongs to no voter with another name. Changes nothing
+/// and takes no lock. A directory whose state cannot be read passes.
+pub fn check_owner(path: &Path, voter: &NodeName) -> Result<(), MemoryError> {
+    match VOTER.glance(path) {
+        Some(found) if found.voter != *voter => {
+            let election = found.election.clone();
+            Err(other_voter(path, found, &election, voter))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn other_voter(
+    path: &Path,
+    found: StoredMemory,
+    election: &ElectionName,
+    voter: &NodeName,
+) -> MemoryError {
+    let StoredMemory { election: of, voter: found, .. } = found;
+    let (path, voter, election) = (path.to_owned(), voter.clone(), election.clone());
+    MemoryError::OtherVoter { path, found, of, voter, election }
+}
+
 impl State {
     /// Locks the directory and reads the state. For an empty or missing directory, writes a new
     /// state, and then returns.
@@ -85,15 +108,7 @@ impl State {
             Some(found) if (&found.voter, &found.election) == (&this.voter, &this.election) => {
                 found.memory
             }
-            Some(found) => {
-                return Err(MemoryError::OtherVoter {
-                    path: path.to_owned(),
-                    found: found.voter,
-                    of: found.election,
-                    voter: this.voter,
-                    election: this.election,
-                });
-            }
+            Some(found) => return Err(other_voter(path, found, &this.election, &this.voter)),
             None => {
                 let memory = Memory::begin(Identity(tenure::driver::random()?));
                 this.write(&memory)?;
@@ -156,6 +171,9 @@ mod tests {
         state.write(&memory).unwrap();
         let twice = State::open(&path, &election, &name("a")).unwrap_err().to_string();
         assert!(twice.contains("is in use by this process"), "{twice}");
+        check_owner(&path, &name("a")).unwrap();
+        let other = check_owner(&path, &name("b")).unwrap_err().to_string();
+        assert!(other.contains("belongs to voter a of election billing"), "{other}");
         drop(state);
         let (_state, found) = State::open(&path, &election, &name("a")).unwrap();
         assert_eq!(found, memory);

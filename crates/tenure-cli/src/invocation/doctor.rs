@@ -23,6 +23,8 @@ pub struct DoctorSettings {
     pub protocol: &'static Protocol,
     /// The checked settings, or the first failure of a check.
     pub backend: Result<Box<dyn Backend>, Failure>,
+    /// The settings for questions to members, if the settings allow questions alone.
+    pub asks: Option<Box<dyn Backend>>,
     pub election: ElectionName,
     /// Name of the member or the candidate.
     pub own: Option<NodeName>,
@@ -74,11 +76,19 @@ impl DoctorSettings {
             Purpose::Ask(&election)
         };
         let backend = protocol.backend(layers, purpose);
+        let asks = match (&backend, purpose) {
+            (Err(_), Purpose::Campaign(_)) if protocol.can.members => {
+                let of = is_named.then_some(&election);
+                protocol.backend(layers, Purpose::Members(of)).ok()
+            }
+            _ => None,
+        };
         let words = layers.flags().get_many::<OsString>(args::COMMAND);
         let command = words.and_then(|mut words| words.next().cloned());
         Ok(Self {
             protocol,
             backend,
+            asks,
             own,
             files,
             peers,

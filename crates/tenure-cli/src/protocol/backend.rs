@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -67,6 +67,12 @@ pub trait Backend: Debug {
     /// The address at which these settings listen, if other nodes must know it.
     fn binds(&self) -> Option<(SocketAddr, Transport)> {
         None
+    }
+
+    /// Checks that the state directory at `path` belongs to no other member, as far as the protocol
+    /// can tell while a process uses the directory.
+    fn check_owner(&self, _: &Path, _: &Origins) -> Result<(), Failure> {
+        Ok(())
     }
 
     /// The reason why the service has not answered the start yet; `None` if the start needs no

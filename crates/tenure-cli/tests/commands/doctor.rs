@@ -51,6 +51,13 @@ fn ask(machine: &Machine, words: &[&str]) -> Report {
     Report::of(&machine.ask(&[&["doctor", "--json"], words].concat()))
 }
 
+/// Puts what a command prints into a file that only this user can read.
+fn secret(machine: &Machine, name: &str, words: &[&str]) {
+    let path = machine.path(name);
+    fs::write(&path, machine.ask(words).out).unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(0o600)).unwrap();
+}
+
 /// Three addresses at which no process listens, as a list of members.
 fn members() -> String {
     let [a, b, c] = addresses();
@@ -89,6 +96,19 @@ fn running_cluster_is_right() {
     report.has("state", "ok", "MiB free");
     assert_eq!(report.results("member"), ["ok"; 3]);
 
+    let other = ["doctor", "--json", "--name", "b", "--state", "state-a"];
+    let report = Report::of(&cluster.ask(&other));
+    report.has("state", "fails", "belongs to node a, and this is node b");
+
+    // Another list sends questions for member a elsewhere.
+    let [elsewhere] = addresses();
+    let (_, listen) = cluster.addresses()[0];
+    let (listen, members) = (listen.to_string(), format!("a={elsewhere}"));
+    let listed = ["--listen", &listen, "--members", &members];
+    let report = Report::of(&cluster.ask(&[&words[..], &listed].concat()));
+    report.has("listen", "ok", "this member runs as process");
+    report.has("member", "warning", "although it runs here as process");
+
     cluster.kill("c");
     let report = Report::of(&cluster.ask(&words));
     assert_eq!((report.exit, report.results("quorum")), (Some(0), vec!["ok"]));
@@ -124,6 +144,23 @@ fn wrong_files_are_named() {
 }
 
 #[test]
+fn monitor_still_asks_members() {
+    let machine = machine();
+    secret(&machine, "tenure.key", &["keys", "new", "--cluster", "tenure"]);
+    let issue = ["keys", "issue", "--key-file", "tenure.key", "--app", "watcher"];
+    let rights = ["--elections", "*", "--rights", "ask"];
+    secret(&machine, "watcher.key", &[&issue[..], &rights].concat());
+    let members = members();
+    let with =
+        |key: &str| ask(&machine, &["--members", &members, "--election", "e", "--key-file", key]);
+    let report = with("watcher.key");
+    report.has("settings", "fails", "not the right to contend");
+    report.has("settings", "fails", "a process that only asks");
+    assert_eq!(report.results("member"), ["warning"; 3]);
+    with("no.key").has("members", "warning", "not asked");
+}
+
+#[test]
 fn wrong_addresses_are_named() {
     let machine = machine();
     let node = ["--name", "a", "--state", "s", "--insecure-any-address", "--members"];
@@ -134,9 +171,29 @@ fn wrong_addresses_are_named() {
 
     let busy = UdpSocket::bind("127.0.0.1:0").unwrap();
     let report = with(&format!("a={}", busy.local_addr().unwrap()));
-    report.has("listen", "fails", "in use by another process");
+    report.has("listen", "fails", "if that process is this member, leave it");
     let report = with("a=192.0.2.1:7101");
     report.has("listen", "fails", "no address of this machine");
+}
+
+/// The system refuses to send to a broadcast address; the other members are still asked.
+#[test]
+fn unsendable_member_is_named() {
+    let machine = machine();
+    let [a, b] = addresses();
+    let members = format!("a={a},b={b},c=127.255.255.255:7101");
+    let told = "c at 127.255.255.255:7101 does not answer: this machine cannot send to \
+                127.255.255.255:7101: ";
+    secret(&machine, "tenure.key", &["keys", "new", "--cluster", "tenure"]);
+    for key in [&[][..], &["--key-file", "tenure.key"]] {
+        let report = ask(&machine, &[&["--members", &members], key].concat());
+        report.has("member", "warning", told);
+        report.has("member", "warning", "firewall of this machine");
+        assert_eq!(report.results("member"), ["warning"; 3]);
+    }
+    let listed = machine.ask(&["members", "--members", &members]);
+    assert!(listed.code == Some(4) && listed.out.contains(told), "{listed:?}");
+    assert!(listed.err.contains("firewall of this machine"), "{listed:?}");
 }
 
 #[test]

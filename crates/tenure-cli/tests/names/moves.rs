@@ -93,6 +93,12 @@ fn a_shared_address_is_reported() {
     assert!(leads(&stage).starts_with("leader x, "), "{}", runner.log());
     let members = stage.ask(&["members"]);
     assert!(members.out.contains("b at b.tenure.test:7100 does not answer"), "{members:?}");
+    let state = stage.machine.path("state-b").display().to_string();
+    let checked = stage.start(b, "checked", &["doctor", "--name", "b", "--state", &state]);
+    checked.ended();
+    let told = stage.machine.log("checked");
+    assert!(told.contains("b.tenure.test is this member in the list, and leads to "), "{told}");
+    assert!(told.contains("in use, and this member runs as process"), "{told}");
 }
 
 /// The name of a service leads to two pods.

@@ -38,6 +38,8 @@ pub enum Heard {
     Blank,
     /// The name of the member gives no address, for this reason.
     Unresolved(String),
+    /// The member counts as silent: the system refuses to send to this address, with this error.
+    Unsent(String),
 }
 
 impl Heard {

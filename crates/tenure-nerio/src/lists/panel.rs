@@ -191,15 +191,17 @@ impl Voice {
         let differs = self.asker.differs(&self.member.name);
         let is_blank = self.asker.is_blank(&self.member.name);
         let unresolved = self.asker.unresolved(&self.member.name).map(str::to_owned);
+        let unsent = self.asker.unsent(&self.member.name).map(str::to_owned);
         match came {
             Ok(Outcome::Answer(inc, page)) => Ok((inc, page.behind(after))),
             Ok(Outcome::ElseOnly) => Err(Heard::ElseOnly),
             // A member to which the system cannot send counts as silent.
-            Ok(Outcome::Nothing) | Err(_) => Err(match unresolved {
+            Ok(Outcome::Nothing) | Err(_) => Err(match (unresolved, unsent) {
                 _ if differs => Heard::Differs,
                 _ if is_blank => Heard::Blank,
-                Some(error) => Heard::Unresolved(error),
-                None => Heard::Silent,
+                (Some(error), _) => Heard::Unresolved(error),
+                (None, Some(error)) => Heard::Unsent(error),
+                (None, None) => Heard::Silent,
             }),
         }
     }

@@ -1,6 +1,7 @@
 //! The identity file, which must survive the machine: the memory, its boots, δ_max, the reserve of
 //! fences, the document of its epoch, its vote on the successor, and the memories of the members.
 
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -73,6 +74,12 @@ impl Identity {
             }
             read => read,
         }
+    }
+
+    /// Reads the identity of the directory at `path` without its lock; `None` if there is none that
+    /// this version can read.
+    pub(super) fn glance(path: &Path) -> Option<Self> {
+        IDENTITY.glance(path).or_else(|| IDENTITY3.glance(path).map(Self::from))
     }
 
     /// A memory that begins, not yet on disk.

@@ -272,22 +272,35 @@ impl Flusher {
     }
 }
 
+/// Checks that the state directory at `path` belongs to no other grantor. Changes nothing and takes
+/// no lock. A directory whose identity cannot be read passes.
+pub fn check_owner(path: &Path, grantor: &Grantor) -> Result<(), MemoryError> {
+    Identity::glance(path).map_or(Ok(()), |identity| owned(path, grantor, &identity))
+}
+
+fn owned(path: &Path, grantor: &Grantor, identity: &Identity) -> Result<(), MemoryError> {
+    let path = path.to_owned();
+    let Identity { cluster, node, .. } = identity;
+    if *cluster != grantor.cluster {
+        let (node, found, expected) = (node.clone(), cluster.clone(), grantor.cluster.clone());
+        return Err(MemoryError::OtherCluster { path, node, found, expected });
+    }
+    if *node != grantor.node {
+        let (found, expected) = (node.clone(), grantor.node.clone());
+        return Err(MemoryError::OtherNode { path, found, expected });
+    }
+    Ok(())
+}
+
 fn check(
     directory: &Directory,
     opening: Opening,
     grantor: &Grantor,
     identity: Identity,
 ) -> Result<Identity, MemoryError> {
+    owned(directory.path(), grantor, &identity)?;
     let path = directory.path().to_owned();
     let Identity { cluster, node, durable } = identity.clone();
-    if cluster != grantor.cluster {
-        let expected = grantor.cluster.clone();
-        return Err(MemoryError::OtherCluster { path, node, found: cluster, expected });
-    }
-    if node != grantor.node {
-        let expected = grantor.node.clone();
-        return Err(MemoryError::OtherNode { path, found: node, expected });
-    }
     if opening == Opening::New && durable.reserve.is_some() {
         let Durable { instance, boot: starts, .. } = durable;
         return Err(MemoryError::NotNew { path, node, cluster, instance, starts });

@@ -1,6 +1,6 @@
 //! Obstacles to the restart of a grantor, in words for operators.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::time::Duration;
 
@@ -14,6 +14,9 @@ use crate::latest_epoch::OldList;
 pub enum Unsafe {
     #[error("{member} does not answer")]
     Silent { member: NodeName },
+    /// `error` begins with the address.
+    #[error("{member} does not answer: this machine cannot send to {error}")]
+    Unsent { member: NodeName, error: String },
     #[error(
         "{member} waits to be let in. If the setting replace is auto, the members let it in once \
          its earlier process has been silent for lease-max and for 10 s; tenure node status on its \
@@ -83,6 +86,15 @@ pub enum Unsafe {
 }
 
 impl Unsafe {
+    /// The obstacle of a `member` that does not answer; `unsent` has the members to which the
+    /// system refuses to send, with the errors.
+    pub(super) fn silent(unsent: &BTreeMap<NodeName, String>, member: NodeName) -> Self {
+        match unsent.get(&member).cloned() {
+            Some(error) => Self::Unsent { member, error },
+            None => Self::Silent { member },
+        }
+    }
+
     /// Returns the obstacle if the members of `blank` wait to be let in, and the other members of
     /// `membership` are no quorum that could decide on their admission.
     #[must_use]
@@ -117,6 +129,10 @@ impl Unsafe {
             Self::Silent { member } => format!(
                 "start {member}, check the network to it, or look in its log: {member} answers no \
                  node whose key it does not accept"
+            ),
+            Self::Unsent { member, .. } => format!(
+                "correct the routes or the firewall of this machine, or the address of {member} \
+                 in members; if --listen is given, {member} must be reachable from its address"
             ),
             Self::Blank { member } => format!(
                 "wait for the members, or replace {member}: its state directory is empty. If you \

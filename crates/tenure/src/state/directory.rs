@@ -424,6 +424,26 @@ impl Drop for Directory {
     }
 }
 
+/// The process that has locked the state directory at `path`, as far as this process sees it.
+/// Changes nothing and takes no lock: a node that starts meanwhile would be refused.
+#[must_use]
+pub fn locked_by(path: &Path) -> Option<u32> {
+    let inode = path.join(HELD).metadata().ok()?.ino();
+    let signed = owner(&open_directory(path).ok()?)?;
+    let locks = std::fs::read_to_string("/proc/locks").ok()?;
+    locks.lines().any(|line| is_lock_of(line, signed, inode)).then_some(signed)
+}
+
+/// Whether a line of `/proc/locks` shows that this process has locked the file with this inode:
+/// `1: FLOCK  ADVISORY  WRITE 1234 08:01:5678 0 EOF`.
+fn is_lock_of(line: &str, pid: u32, inode: u64) -> bool {
+    let mut words = line.split_whitespace().skip(1);
+    let is_flock = words.next() == Some("FLOCK");
+    let holder = words.nth(2).and_then(|word| word.parse().ok());
+    let file = words.next().and_then(|word| word.rsplit(':').next()?.parse().ok());
+    is_flock && holder == Some(pid) && file == Some(inode)
+}
+
 fn lock_now(file: BorrowedFd<'_>) -> rustix::io::Result<()> {
     rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive)
 }
@@ -508,4 +528,38 @@ fn not_a_directory(path: &Path) -> StateError {
     // The deepest part of the path that exists is no directory, so nothing can exist below it.
     let found = path.ancestors().find(|part| part.exists()).unwrap_or(path).to_owned();
     StateError::NotADirectory { path: path.to_owned(), found }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    static LAYOUT: Layout = Layout { document: "d", others: &[], relearn: "", caution: "" };
+
+    #[test]
+    fn holder_of_lock_is_seen() {
+        let parent = tempfile::tempdir().unwrap();
+        let path = parent.path().join("s");
+        assert_eq!(locked_by(&path), None);
+        let directory = Directory::open(&path, &LAYOUT).unwrap();
+        directory.sign().unwrap();
+        assert_eq!(locked_by(&path), Some(std::process::id()));
+        drop(directory);
+        assert_eq!(locked_by(&path), None);
+    }
+
+    #[test]
+    fn other_locks_are_no_holders() {
+        let held = "1: FLOCK  ADVISORY  WRITE 1234 08:01:5678 0 EOF";
+        assert!(is_lock_of(held, 1_234, 5_678));
+        assert!(!is_lock_of(held, 1_235, 5_678) && !is_lock_of(held, 1_234, 5_679));
+        for line in [
+            "1: -> FLOCK  ADVISORY  WRITE 1234 08:01:5678 0 EOF",
+            "2: POSIX  ADVISORY  WRITE 1234 08:01:5678 0 EOF",
+            "3: FLOCK  ADVISORY",
+            "",
+        ] {
+            assert!(!is_lock_of(line, 1_234, 5_678), "{line}");
+        }
+    }
 }

@@ -5,8 +5,10 @@
 //! slots in one file would be cheaper. But a damaged newer slot would look like an interrupted
 //! write, and a reader would use the older slot.
 
+use std::fs::File;
 use std::io::Read;
 use std::marker::PhantomData;
+use std::path::Path;
 
 use rustix::fs::OFlags;
 use serde::Serialize;
@@ -44,6 +46,20 @@ impl<T: Serialize + DeserializeOwned> Document<T> {
             .map_err(|source| StateError::io("read", &path, source))?;
         let relearn = directory.layout().relearn;
         self.decode(&bytes).map(Some).map_err(|refusal| refusal.at(&path, self.format, relearn))
+    }
+
+    /// Reads the document in the directory at `path` without its lock: a node may use the directory
+    /// meanwhile. `None` if there is no document of this format.
+    #[must_use]
+    pub fn glance(&self, path: &Path) -> Option<T> {
+        let path = path.join(self.name);
+        // The open of a pipe could block.
+        if !path.metadata().ok()?.is_file() {
+            return None;
+        }
+        let mut bytes = Vec::new();
+        File::open(path).ok()?.take(self.bytes_max).read_to_end(&mut bytes).ok()?;
+        self.decode(&bytes).ok()
     }
 
     /// Writes `content`, and returns once it would survive a loss of power. After an error the disk

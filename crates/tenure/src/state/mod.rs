@@ -39,7 +39,7 @@ mod file_id;
 mod sealed;
 
 pub use self::boot::BootKey;
-pub use self::directory::{Directory, Layout};
+pub use self::directory::{Directory, Layout, locked_by};
 pub use self::disk::{Disk, Linux};
 pub use self::document::{Document, whole};
 pub use self::error::{Damage, Found, PathLoss, StateError, WriteError};

@@ -6,7 +6,12 @@ use std::net::{TcpListener, UdpSocket};
 use super::finding::Finding;
 use crate::protocol::{Backend, Transport};
 
-pub(super) fn check(backend: &dyn Backend, answers_itself: bool) -> Option<Finding> {
+/// `runs` is the process of this member, if its state directory shows the process.
+pub(super) fn check(
+    backend: &dyn Backend,
+    answers_itself: bool,
+    runs: Option<u32>,
+) -> Option<Finding> {
     let (address, transport) = backend.binds()?;
     let (bound, word, flag) = match transport {
         Transport::Udp => (UdpSocket::bind(address).map(drop), "UDP", "u"),
@@ -18,10 +23,7 @@ pub(super) fn check(backend: &dyn Backend, answers_itself: bool) -> Option<Findi
         Err((ErrorKind::AddrInUse, _)) if answers_itself => {
             Finding::ok("listen", format!("{shown} is in use by this member, which answers"))
         }
-        Err((ErrorKind::AddrInUse, _)) => {
-            let fix = format!("end that process, which ss -l{flag}np names, or change the port");
-            Finding::fails("listen", format!("{shown} is in use by another process"), fix)
-        }
+        Err((ErrorKind::AddrInUse, _)) => in_use(&shown, flag, runs),
         Err((ErrorKind::AddrNotAvailable, _)) => {
             let fix = "correct the address in the list, or give --listen";
             Finding::fails("listen", format!("{shown} is no address of this machine"), fix)
@@ -34,4 +36,18 @@ pub(super) fn check(backend: &dyn Backend, answers_itself: bool) -> Option<Findi
             Finding::fails("listen", format!("{shown}: {error}"), "give --listen another address")
         }
     })
+}
+
+/// The finding for an address in use, while no answer came from this member. Silence proves
+/// nothing: the process may be this member, so no advice ends the process.
+fn in_use(shown: &str, flag: &str, runs: Option<u32>) -> Finding {
+    if let Some(pid) = runs {
+        let text = format!("{shown} is in use, and this member runs as process {pid}");
+        return Finding::ok("listen", text);
+    }
+    let fix = format!(
+        "look at ss -l{flag}np: if that process is this member, leave it, and correct its address \
+         in the list; otherwise give this member another port"
+    );
+    Finding::fails("listen", format!("{shown} is in use, and no answer came from this member"), fix)
 }

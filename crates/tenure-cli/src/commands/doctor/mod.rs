@@ -9,6 +9,8 @@ mod names;
 mod peers;
 mod state;
 
+use std::path::Path;
+
 use serde_json::json;
 use tenure_core::Drift;
 
@@ -17,26 +19,60 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::invocation::doctor::DoctorSettings;
 use crate::output;
-use crate::settings::Context;
+use crate::protocol::Transport;
+use crate::settings::{Context, Origins};
 
 pub(super) async fn run(settings: DoctorSettings, context: Context) -> Result<Exit, Failure> {
     let mut findings = files::check(&settings.files);
     findings.splice(0..0, of_settings(&settings, &findings, &context));
     findings.extend(settings.command.as_deref().map(command));
     findings.push(clock::check(settings.drift.unwrap_or(Drift::DEFAULT)).await);
-    findings.extend(names::check(settings.peers.as_deref().unwrap_or_default()).await);
+    let peers = settings.peers.as_deref().unwrap_or_default();
+    findings.extend(names::check(peers, reached_directly(&settings)).await);
+    let mut runs = None;
     if let Some(path) = &settings.state {
-        findings.push(state::check(path, lease(&settings)).await);
+        let (finding, user) = of_state(path, &settings, &context.origins).await;
+        findings.push(finding);
+        runs = user;
     }
-    if let Ok(backend) = &settings.backend {
-        let asked = peers::ask(&settings, &**backend, &context.origins).await;
-        findings.extend(listening::check(&**backend, asked.answers_itself));
+    if let Some(backend) = settings.backend.as_ref().ok().or(settings.asks.as_ref()) {
+        let asked = peers::ask(&settings, &**backend, runs, &context.origins).await;
+        findings.extend(listening::check(&**backend, asked.answers_itself, runs));
         findings.extend(asked.findings);
+    } else {
+        let subject = if settings.protocol.can.members { "members" } else { "service" };
+        findings.push(Finding::warning(subject, "not asked", "mend the settings first"));
     }
     let text = if context.json { object(&findings) } else { lines(&findings) };
     output::print(&text)?;
     let fails = findings.iter().any(|finding| finding.grade == Grade::Fails);
     Ok(if fails { Exit::Wrong } else { Exit::Done })
+}
+
+/// The name of this member, if others must reach it at its address in the list: relays of HTTP are
+/// common, and relays of datagrams are not.
+fn reached_directly(settings: &DoctorSettings) -> Option<&str> {
+    let (_, transport) = settings.backend.as_ref().ok()?.binds()?;
+    let own = settings.own.as_ref().filter(|_| transport == Transport::Udp)?;
+    Some(own.as_str())
+}
+
+/// Checks the state directory. Also returns the process that uses the directory as this member.
+async fn of_state(
+    path: &Path,
+    settings: &DoctorSettings,
+    origins: &Origins,
+) -> (Finding, Option<u32>) {
+    let finding = state::check(path, lease(settings)).await;
+    // Read nothing more from a disk that may hang.
+    if finding.grade == Grade::Fails {
+        return (finding, None);
+    }
+    let backend = settings.backend.as_ref();
+    match backend.map_or(Ok(()), |backend| backend.check_owner(path, origins)) {
+        Ok(()) => (finding, tenure::state::locked_by(path)),
+        Err(failure) => (Finding::of_failure("state", &failure), None),
+    }
 }
 
 fn lease(settings: &DoctorSettings) -> Option<std::time::Duration> {
@@ -59,7 +95,14 @@ fn of_settings(settings: &DoctorSettings, files: &[Finding], context: &Context) 
                     && files.iter().any(|it| it.check == file.setting && it.grade == Grade::Fails)
             });
             if !known {
-                findings.push(Finding::of_failure("settings", failure));
+                let mut finding = Finding::of_failure("settings", failure);
+                if settings.asks.is_some()
+                    && settings.own.is_none()
+                    && let Some(fix) = &mut finding.fix
+                {
+                    fix.push_str("; a process that only asks, as a monitor does, needs no change");
+                }
+                findings.push(finding);
             }
         }
     }

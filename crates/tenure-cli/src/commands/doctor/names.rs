@@ -1,5 +1,7 @@
-//! Checks that each name of a peer resolves to an address.
+//! Checks that each name of a peer resolves to an address, and the own name to this machine.
 
+use std::io::ErrorKind;
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::time::Duration;
 
 use tenure::driver::host_and_port;
@@ -13,17 +15,24 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// The port for a URL without a port: only the name is looked up.
 const ANY_PORT: u16 = 1;
 
-/// Looks up all names of a list of peers, all at once.
-pub(super) async fn check(peers: &str) -> Vec<Finding> {
+/// Looks up all names of a list of peers, all at once. The name of the peer `own` must lead to this
+/// machine.
+pub(super) async fn check(peers: &str, own: Option<&str>) -> Vec<Finding> {
     let places: Vec<_> = peers.split(',').filter_map(place).collect();
+    let own = own.and_then(|own| host_of(peers, own));
     let mut asked = JoinSet::new();
     for (nth, (host, port)) in places.iter().cloned().enumerate() {
         asked.spawn(async move { (nth, look_up(host, port).await) });
     }
     let mut wrong = Vec::new();
+    let mut abroad = None;
     while let Some(answer) = asked.join_next().await {
-        if let Ok((nth, Err(why))) = answer {
-            wrong.push((nth, why));
+        match answer {
+            Ok((nth, Err(why))) => wrong.push((nth, why)),
+            Ok((nth, Ok(found))) if own.as_ref() == Some(&places[nth]) => {
+                abroad = elsewhere(&places[nth].0, &found);
+            }
+            Ok(_) | Err(_) => {}
         }
     }
     wrong.sort();
@@ -31,21 +40,51 @@ pub(super) async fn check(peers: &str) -> Vec<Finding> {
     let finding = |(nth, why): &(usize, String)| {
         Finding::fails("names", format!("{} does not resolve: {why}", places[*nth].0), fix)
     };
-    match (wrong.is_empty(), places.len()) {
+    let mut all = match (wrong.is_empty(), places.len()) {
         (true, 0) => Vec::new(),
         (true, 1) => vec![Finding::ok("names", "1 address is known".to_owned())],
         (true, count) => vec![Finding::ok("names", format!("{count} addresses are known"))],
         (false, _) => wrong.iter().map(finding).collect(),
-    }
+    };
+    all.extend(abroad);
+    all
 }
 
-async fn look_up(host: String, port: u16) -> Result<(), String> {
-    let host = host.trim_matches(['[', ']']);
-    match tokio::time::timeout(PATIENCE, tokio::net::lookup_host((host, port))).await {
-        Ok(Ok(mut found)) => found.next().map(drop).ok_or_else(|| "it has no address".to_owned()),
-        Ok(Err(error)) => Err(error.to_string()),
-        Err(_) => Err(format!("no answer within {PATIENCE:?}")),
+/// Host and port of the peer `own` in a list of names and places.
+fn host_of(peers: &str, own: &str) -> Option<(String, u16)> {
+    let mut entries = peers.split(',').filter_map(|entry| entry.trim().split_once('='));
+    entries.find_map(|(name, rest)| place(rest).filter(|_| name == own))
+}
+
+/// A warning if the own name leads to other machines alone. An address without a name is the one to
+/// listen on, which has a check of its own.
+fn elsewhere(host: &str, found: &[SocketAddr]) -> Option<Finding> {
+    let is_abroad = |at: &SocketAddr| {
+        let bound = UdpSocket::bind((at.ip(), 0));
+        bound.is_err_and(|error| error.kind() == ErrorKind::AddrNotAvailable)
+    };
+    let is_literal = host.trim_matches(['[', ']']).parse::<IpAddr>().is_ok();
+    if is_literal || !found.iter().all(is_abroad) {
+        return None;
     }
+    let all: Vec<_> = found.iter().map(|at| at.ip().to_string()).collect();
+    let text = format!(
+        "{host} is this member in the list, and leads to {}, which is no address of this machine",
+        all.join(", ")
+    );
+    let fix = "correct the name, the list or --name; with a relay that passes datagrams on to this \
+               machine, all is well";
+    Some(Finding::warning("names", text, fix))
+}
+
+async fn look_up(host: String, port: u16) -> Result<Vec<SocketAddr>, String> {
+    let host = host.trim_matches(['[', ']']);
+    let found = match tokio::time::timeout(PATIENCE, tokio::net::lookup_host((host, port))).await {
+        Ok(Ok(found)) => found.collect::<Vec<_>>(),
+        Ok(Err(error)) => return Err(error.to_string()),
+        Err(_) => return Err(format!("no answer within {PATIENCE:?}")),
+    };
+    if found.is_empty() { Err("it has no address".to_owned()) } else { Ok(found) }
 }
 
 /// Host and port of `a=10.0.0.1:7101`, `http://10.0.0.1:2379/path` and the like.
@@ -77,5 +116,19 @@ mod tests {
             assert_eq!(place(text), Some((host.to_owned(), port)), "{text}");
         }
         assert_eq!(place(""), None);
+    }
+
+    #[test]
+    fn own_name_leads_here() {
+        let list = " a=db-1:7101, b=db-2:7102";
+        assert_eq!(host_of(list, "b"), Some(("db-2".to_owned(), 7102)));
+        assert_eq!(host_of(list, "c"), None);
+        // RFC 5737 reserves this address: no machine has it.
+        let [here, abroad] = ["127.0.0.1:1", "192.0.2.1:1"].map(|at| at.parse().unwrap());
+        assert_eq!(elsewhere("db-1", &[here]), None);
+        assert_eq!(elsewhere("db-1", &[abroad, here]), None);
+        assert_eq!(elsewhere("192.0.2.1", &[abroad]), None);
+        let told = elsewhere("db-1", &[abroad]).unwrap().to_string();
+        assert!(told.contains("db-1 is this member in the list, and leads to 192.0.2.1"), "{told}");
     }
 }

@@ -18,6 +18,9 @@ const REASON: Duration = Duration::from_millis(100);
 
 const SILENT: &str = "silent";
 
+/// States of members from which no answer came.
+const UNHEARD: [&str; 3] = [SILENT, "unresolved", "outside"];
+
 /// The largest number of questions to the members. The command asks again while a member is silent:
 /// on a busy machine a running member may answer late, and `doctor` would then report that another
 /// process uses its address.
@@ -30,9 +33,11 @@ pub(super) struct Asked {
     pub(super) answers_itself: bool,
 }
 
+/// Asks the peers. `runs` is the process of this member, if its state directory shows the process.
 pub(super) async fn ask(
     settings: &DoctorSettings,
     backend: &dyn Backend,
+    runs: Option<u32>,
     origins: &Origins,
 ) -> Asked {
     if settings.protocol.can.members {
@@ -43,9 +48,9 @@ pub(super) async fn ask(
                 let answers_itself = members
                     .all
                     .iter()
-                    .any(|member| Some(&member.name) == own && member.state != SILENT);
-                let findings =
-                    of_members(&members, own.map(NodeName::as_str), span, backend.lease());
+                    .any(|member| Some(&member.name) == own && !UNHEARD.contains(&member.state));
+                let own = Own { name: own.map(NodeName::as_str), runs };
+                let findings = of_members(&members, own, span, backend.lease());
                 Asked { findings, answers_itself }
             }
             Err(failure) => {
@@ -62,6 +67,14 @@ pub(super) async fn ask(
         Err(failure) => Finding::of_failure("service", &failure),
     };
     Asked { findings: vec![finding], answers_itself: false }
+}
+
+/// The member of this machine.
+#[derive(Clone, Copy)]
+struct Own<'a> {
+    name: Option<&'a str>,
+    /// The process that uses the state directory.
+    runs: Option<u32>,
 }
 
 /// Asks the members. Also returns the time of the last question.
@@ -83,17 +96,13 @@ async fn of_all(backend: &dyn Backend, origins: &Origins) -> (Result<Members, Fa
 /// the time of their answers.
 fn of_members(
     members: &Members,
-    own: Option<&str>,
+    own: Own<'_>,
     span: Duration,
     lease: Option<Duration>,
 ) -> Vec<Finding> {
     let is_silent = |member: &&Member| member.state == SILENT;
     let silent = members.all.iter().filter(is_silent).count();
-    let mut findings: Vec<_> = members
-        .all
-        .iter()
-        .map(|member| of_member(member, own == Some(member.name.as_str())))
-        .collect();
+    let mut findings: Vec<_> = members.all.iter().map(|member| of_member(member, own)).collect();
     match &members.failure {
         // All members are silent: before their first start nothing is wrong with this machine.
         Some(_) if silent == members.all.len() => {
@@ -111,17 +120,26 @@ fn of_members(
     findings
 }
 
-fn of_member(member: &Member, is_own: bool) -> Finding {
+fn of_member(member: &Member, own: Own<'_>) -> Finding {
     let Member { name, address, state, text, cure } = member;
+    let is_own = own.name == Some(name.as_str());
+    let is_silent = *state == SILENT;
     let text = format!("{name} at {address} {text}");
-    match cure {
-        Some(_) if is_own => Finding::fails("member", text, "see the log of this member"),
-        Some(cure) => Finding::warning("member", text, cure),
-        None if *state != SILENT => Finding::ok("member", text),
-        None if is_own => {
+    match (cure, own.runs) {
+        (Some(_), _) if is_own && !is_silent => {
+            Finding::fails("member", text, "see the log of this member")
+        }
+        (Some(cure), _) => Finding::warning("member", text, cure),
+        (None, _) if !is_silent => Finding::ok("member", text),
+        (None, Some(pid)) if is_own => {
+            let text = format!("{text}, although it runs here as process {pid}");
+            let fix = "correct its address in the list, unless its log names another reason";
+            Finding::warning("member", text, fix)
+        }
+        (None, None) if is_own => {
             Finding::ok("member", format!("{text}, which is normal before its start"))
         }
-        None => {
+        (None, _) => {
             let fix = "start it, or check its network, its firewall and its keys";
             Finding::warning("member", text, fix)
         }
@@ -180,7 +198,7 @@ mod tests {
     use super::super::finding::Grade;
     use super::*;
 
-    fn grades(states: &[&'static str], quorum: bool) -> Vec<Grade> {
+    fn grades(states: &[&'static str], quorum: bool, runs: Option<u32>) -> Vec<Grade> {
         let member = |(nth, state): (usize, &&'static str)| Member {
             name: format!("m{nth}").parse().unwrap(),
             address: "127.0.0.1:1".to_owned(),
@@ -192,17 +210,26 @@ mod tests {
         let failure = (!quorum).then(|| Failure::new(Exit::Unknown, "too few", "wait"));
         let members = Members { all, epoch: None, failure };
         let span = Duration::from_millis(1);
-        let findings = of_members(&members, Some("m0"), span, Some(Duration::from_secs(5)));
+        let own = Own { name: Some("m0"), runs };
+        let findings = of_members(&members, own, span, Some(Duration::from_secs(5)));
         findings.into_iter().map(|finding| finding.grade).collect()
     }
 
     #[test]
     fn first_start_is_no_failure() {
         use Grade::{Fails, Ok, Warning};
+        let grades = |states: &[&'static str], quorum| grades(states, quorum, None);
         assert_eq!(grades(&["silent", "silent", "silent"], false), [Ok, Warning, Warning, Warning]);
         assert_eq!(grades(&["serving", "silent", "silent"], false), [Ok, Warning, Warning, Fails]);
         assert_eq!(grades(&["serving", "serving", "silent"], true), [Ok, Ok, Warning, Ok]);
         assert_eq!(grades(&["serving", "serving", "serving"], true), [Ok; 5]);
         assert_eq!(grades(&["removed", "serving", "failing"], true), [Fails, Ok, Warning, Ok, Ok]);
+    }
+    #[test]
+    fn silence_of_running_member_warns() {
+        use Grade::{Ok, Warning};
+        let states = ["silent", "serving", "serving"];
+        assert_eq!(grades(&states, true, None), [Ok, Ok, Ok, Ok]);
+        assert_eq!(grades(&states, true, Some(7)), [Warning, Ok, Ok, Ok]);
     }
 }

@@ -18,6 +18,8 @@ use crate::failure::shell_word;
 const ROOM_MIN: u64 = 1 << 20;
 const ROOM_LOW: u64 = 64 << 20;
 
+const MAKE_ROOM: &str = "make room: 1 MiB is enough for a member";
+
 /// The longest wait for the disk.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -38,10 +40,7 @@ pub(super) async fn check(path: &Path, lease: Option<Duration>) -> Finding {
     let tried = tokio::task::spawn_blocking(move || write(&place));
     match tokio::time::timeout(PATIENCE, tried).await {
         Ok(Ok(Ok((room, flush)))) => judge(&shown, room, flush, lease),
-        Ok(Ok(Err(error))) => {
-            let fix = "mend the disk, or give this user the directory";
-            Finding::fails("state", format!("{shown} cannot be written: {error}"), fix)
-        }
+        Ok(Ok(Err(error))) => unwritten(&shown, &error),
         Ok(Err(_)) | Err(_) => {
             let text = format!("{shown}: the disk did not flush within {PATIENCE:?}");
             Finding::fails("state", text, "mend the disk, or give --state on another one")
@@ -87,10 +86,14 @@ fn of_parent(path: &Path, shown: &str) -> Finding {
             Finding::ok("state", format!("{shown} is not there yet: the first start makes it"))
         }
         Err(error) => {
-            let fix = format!(
-                "make the directory for the user that runs tenure: install -d -m 700 -o USER {}",
-                shell_word(shown)
-            );
+            let word = shell_word(shown);
+            let fix = match is_full(&error) {
+                true => MAKE_ROOM.to_owned(),
+                false => format!(
+                    "make the directory for the user that runs tenure: install -d -m 700 -o USER \
+                     {word}"
+                ),
+            };
             Finding::fails(
                 "state",
                 format!("{shown} does not exist, and cannot be made: {error}"),
@@ -98,6 +101,18 @@ fn of_parent(path: &Path, shown: &str) -> Finding {
             )
         }
     }
+}
+
+fn unwritten(shown: &str, error: &io::Error) -> Finding {
+    let fix = match is_full(error) {
+        true => MAKE_ROOM,
+        false => "mend the disk, or give this user the directory",
+    };
+    Finding::fails("state", format!("{shown} cannot be written: {error}"), fix)
+}
+
+fn is_full(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
 }
 
 /// Writes a file without a name, flushes it, and returns the free room and the time of the flush.
@@ -115,7 +130,7 @@ fn judge(shown: &str, room: u64, flush: Duration, lease: Option<Duration>) -> Fi
     let mib = room >> 20;
     let text = format!("{shown}: {mib} MiB free, a flush took {flush:.1?}");
     if room < ROOM_MIN {
-        return Finding::fails("state", text, "make room: 1 MiB is enough for a member");
+        return Finding::fails("state", text, MAKE_ROOM);
     }
     if room < ROOM_LOW {
         return Finding::warning("state", text, "make room before the disk is full");
@@ -140,5 +155,14 @@ mod tests {
         assert_eq!(grade(ROOM_LOW, 501), Grade::Warning);
         assert_eq!(grade(ROOM_LOW - 1, 10), Grade::Warning);
         assert_eq!(grade(ROOM_MIN - 1, 10), Grade::Fails);
+    }
+
+    #[test]
+    fn full_disk_needs_room() {
+        let mut full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        let told = unwritten("s", &full.write_all(b"x").unwrap_err()).to_string();
+        assert!(told.contains("No space left") && told.contains("make room"), "{told}");
+        let told = unwritten("s", &ErrorKind::ReadOnlyFilesystem.into()).to_string();
+        assert!(told.contains("mend the disk"), "{told}");
     }
 }

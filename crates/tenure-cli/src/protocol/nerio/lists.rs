@@ -127,6 +127,7 @@ pub(super) fn outside(cluster: &Cluster, membership: &Membership) -> Vec<Member>
 pub(super) fn cure(state: &str, what: &Unsafe) -> Option<String> {
     match state {
         "unresolved" => Some(what.fix()),
+        "silent" if matches!(what, Unsafe::Unsent { .. }) => Some(what.fix()),
         // Either side may have the wrong settings.
         "differs" => Some("run tenure doctor on its machine, and see its log".to_owned()),
         _ => None,
@@ -159,6 +160,10 @@ pub(super) fn describe(
     let (state, text) = match heard {
         Heard::Said(service) => (one_word(*service), in_words(&name, *service)),
         Heard::Silent => ("silent", "does not answer".to_owned()),
+        Heard::Unsent(error) => {
+            let (member, error) = (name.clone(), error.clone());
+            ("silent", behind(&name, &Unsafe::Unsent { member, error }))
+        }
         Heard::ElseOnly => (
             "no-lists",
             "answers other questions but not this one: it runs an older version, or long datagrams \
@@ -233,6 +238,9 @@ mod tests {
         let (state, text) = told(&Heard::ElseOnly);
         assert_eq!(state, "no-lists");
         assert!(text.contains("it runs an older version"), "{text}");
+        let (state, text) = told(&Heard::Unsent("127.0.0.1:7101: refused".to_owned()));
+        assert_eq!(state, "silent");
+        assert!(text.ends_with("cannot send to 127.0.0.1:7101: refused"), "{text}");
         let (state, text) = told(&Heard::Blank);
         assert_eq!(state, "blank");
         assert!(text.starts_with("waits to be let in. Only a quorum of epoch 0"), "{text}");

@@ -7,13 +7,16 @@ use clap::parser::ValueSource;
 use tenure_core::NodeName;
 use tenure_core::nerio::Config;
 use tenure_nerio::Opening;
+use tenure_nerio::state::{Grantor, check_owner};
 
-use super::{AUTO, Cluster, EXIT_ON_MISMATCH, MEMBER_SETTINGS, REPLACE, combination, weak};
+use super::{
+    AUTO, Cluster, EXIT_ON_MISMATCH, MEMBER_SETTINGS, REPLACE, combination, participant, weak,
+};
 use crate::control;
 use crate::explain::{NO_MEMORY, PERMISSIONS, tagged};
 use crate::failure::{Failure, shell_word};
 use crate::protocol::Layers;
-use crate::settings::table;
+use crate::settings::{Origins, table};
 
 /// The place of one member.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -68,6 +71,19 @@ impl Seat {
             }
         }
         Ok(None)
+    }
+}
+
+impl Seat {
+    /// Checks that the state directory at `path` belongs to no other member.
+    pub(super) fn check_owner(
+        &self,
+        cluster: &Cluster,
+        path: &Path,
+        origins: &Origins,
+    ) -> Result<(), Failure> {
+        let grantor = Grantor { cluster: cluster.config.cluster.clone(), node: self.name.clone() };
+        check_owner(path, &grantor).map_err(|error| participant::state(&error, origins))
     }
 }
 

@@ -62,6 +62,10 @@ impl Backend for Grantors {
         self.seat.as_ref().map(|_| (self.cluster.listen, Transport::Udp))
     }
 
+    fn check_owner(&self, path: &std::path::Path, origins: &Origins) -> Result<(), Failure> {
+        self.seat.as_ref().map_or(Ok(()), |seat| seat.check_owner(&self.cluster, path, origins))
+    }
+
     /// Time for several questions to each grantor.
     fn patience(&self) -> Duration {
         self.cluster.config.round_trip * 20 + Duration::from_secs(1)
@@ -536,7 +540,7 @@ fn explain(error: &StartError, origins: &Origins) -> Failure {
     origins.explain(Failure::new(exit, chain(error), fix), names)
 }
 
-fn state(error: &MemoryError, origins: &Origins) -> Failure {
+pub(super) fn state(error: &MemoryError, origins: &Origins) -> Failure {
     in_two(Exit::System, chain(error), origins, &["state"])
 }
 

@@ -220,7 +220,7 @@ pub(super) async fn nobody(
                 }
                 None => {
                     silent = true;
-                    format!("{name} does not answer")
+                    seen.silent(name).to_string()
                 }
             });
             continue;

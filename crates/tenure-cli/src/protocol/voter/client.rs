@@ -1,6 +1,7 @@
 //! Voters and askers with the settings of a command.
 
 use std::net::SocketAddr;
+use std::path::Path;
 use std::time::Duration;
 
 use tenure::{AtMostOne, Election, ElectionName, MayOverlap, NodeName};
@@ -37,6 +38,12 @@ impl Backend for Settings {
 
     fn binds(&self) -> Option<(SocketAddr, Transport)> {
         self.config.as_ref().map(|_| (self.options.listen, Transport::Tcp))
+    }
+
+    fn check_owner(&self, path: &Path, origins: &Origins) -> Result<(), Failure> {
+        let Some(config) = &self.config else { return Ok(()) };
+        let checked = tenure_voter::check_owner(path, &config.id);
+        checked.map_err(|error| explain::start(&error.into(), origins))
     }
 
     fn patience(&self) -> Duration {
