@@ -100,7 +100,10 @@ fn replaced_member_may_be_elsewhere() {
     stage.start("e", &["node", "--name", "d", "--state", "state-e"]);
     let refused = stage.try_change(&["replace", "d"]);
     assert_eq!(refused.code, Some(6), "{}{}", refused.out, refused.err);
-    let told = format!("sends from {}, which is no address of the member d", stage.address("e"));
+    let told = format!(
+        "sends from {}, and does not answer at the host of the member d",
+        stage.address("e")
+    );
     assert!(refused.err.contains(&told), "{}", refused.err);
     let said = stage.change(&["replace", &moved]);
     assert_eq!(said, "d replaced, in epoch 2\n");

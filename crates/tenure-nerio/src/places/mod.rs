@@ -173,7 +173,11 @@ impl Places {
         let reach = self.reach;
         let member = looked.member;
         let Some(place) = self.all.get_mut(&member) else { return (Vec::new(), false) };
-        let Some(host) = place.hosts.get_mut(looked.nth) else { return (Vec::new(), false) };
+        // A document may have replaced the host since the look-up began.
+        let nth = place.hosts.iter().position(|host| host.at == looked.host);
+        let Some((nth, host)) = nth.and_then(|nth| Some((nth, place.hosts.get_mut(nth)?))) else {
+            return (Vec::new(), false);
+        };
         match looked.found.and_then(|found| reach.filter(found)) {
             Ok(found) => {
                 let failed = host.error.take().is_some();
@@ -205,11 +209,11 @@ impl Places {
                 (notices, changed)
             }
             // The member may have left the host in the document for good.
-            Err(_) if looked.nth > 0 && self.listed.contains(&member) => (Vec::new(), false),
+            Err(_) if nth > 0 && self.listed.contains(&member) => (Vec::new(), false),
             Err(error) => {
                 // The earlier addresses may still be right: the name server may be down.
                 host.error = Some(error);
-                (place.unresolved(&member, looked.nth).into_iter().collect(), false)
+                (place.unresolved(&member, nth).into_iter().collect(), false)
             }
         }
     }
@@ -324,7 +328,10 @@ impl Places {
             let seekers = place.hosts.iter().filter_map(|host| host.seeker.as_ref());
             seekers.for_each(|seeker| seeker.again.notify_one());
         }
-        if now.since(*place.tried.get_or_insert(now)) >= TRIED {
+        // The member may have left the other hosts, those in a document, for good.
+        let is_only = self.listed.contains(member) && place.is_at_only_address_of_first();
+        let tried = if is_only { SILENT } else { TRIED };
+        if now.since(*place.tried.get_or_insert(now)) >= tried {
             place.turn(now);
         }
         place.addresses.get(place.current).copied()
@@ -383,7 +390,7 @@ impl Place {
         hosts: &[HostPort],
         sender: &mpsc::UnboundedSender<LookUpResult>,
     ) -> Self {
-        let hosts = hosts.iter().enumerate().map(|(nth, at)| Host::new(member, nth, at, sender));
+        let hosts = hosts.iter().map(|at| Host::new(member, at, sender));
         let mut this = Self {
             hosts: hosts.collect(),
             addresses: Vec::new(),
@@ -410,8 +417,7 @@ impl Place {
             return;
         }
         self.hosts.truncate(1);
-        let more = all.iter().enumerate().skip(1);
-        self.hosts.extend(more.map(|(nth, at)| Host::new(member, nth, at, sender)));
+        self.hosts.extend(all.iter().skip(1).map(|at| Host::new(member, at, sender)));
         self.take(self.found());
     }
 
@@ -444,6 +450,12 @@ impl Place {
         all.join(" or ")
     }
 
+    /// Whether the address in use is the only one of the first host.
+    fn is_at_only_address_of_first(&self) -> bool {
+        let first = self.hosts.first().map(|host| &host.addresses[..]);
+        matches!(first, Some([one]) if self.addresses.get(self.current) == Some(one))
+    }
+
     fn is_known(&self) -> bool {
         !self.addresses.is_empty()
     }
@@ -465,18 +477,13 @@ impl Place {
 }
 
 impl Host {
-    /// The nth host of `member`. Begins to look up a name.
-    fn new(
-        member: &NodeName,
-        nth: usize,
-        at: &HostPort,
-        sender: &mpsc::UnboundedSender<LookUpResult>,
-    ) -> Self {
+    /// A host of `member`. Begins to look up a name.
+    fn new(member: &NodeName, at: &HostPort, sender: &mpsc::UnboundedSender<LookUpResult>) -> Self {
         let seeker = at.name().map(|name| {
             let again = Arc::<Notify>::default();
             let look_up = LookUp::new(name.to_owned(), at.port());
             let (member, wake) = (member.clone(), Arc::clone(&again));
-            let seek = seeker::seek(member, nth, look_up, wake, sender.clone());
+            let seek = seeker::seek(member, at.clone(), look_up, wake, sender.clone());
             Seeker { again, task: tokio::spawn(seek).abort_handle() }
         });
         let addresses = at.literal().into_iter().collect();

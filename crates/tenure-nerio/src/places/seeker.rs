@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tenure::clock;
+use tenure_core::nerio::HostPort;
 use tenure_core::{NodeName, Time};
 use tokio::sync::{Notify, mpsc};
 
@@ -20,8 +21,8 @@ const SEVERAL: Duration = Duration::from_secs(15);
 #[derive(Debug)]
 pub(crate) struct LookUpResult {
     pub(super) member: NodeName,
-    /// Position of the name among the hosts of the member.
-    pub(super) nth: usize,
+    /// The host of the member that has the name.
+    pub(super) host: HostPort,
     /// Addresses of the name, or the reason why there are none.
     pub(super) found: Result<Vec<std::net::SocketAddr>, String>,
 }
@@ -32,12 +33,12 @@ impl LookUpResult {
     }
 }
 
-/// Looks up the name of the nth host of `member` until the receiver of results is dropped. First
+/// Looks up the name of this host of `member` until the receiver of results is dropped. First
 /// looks until the name has addresses. Then looks each time that `again` reports silence, or every
 /// 15 s while there are several addresses.
 pub(super) async fn seek(
     member: NodeName,
-    nth: usize,
+    host: HostPort,
     mut look_up: LookUp,
     again: Arc<Notify>,
     looked: mpsc::UnboundedSender<LookUpResult>,
@@ -52,7 +53,8 @@ pub(super) async fn seek(
             Err(_) => (false, false),
         };
         before = Some(found.clone());
-        if looked.send(LookUpResult { member: member.clone(), nth, found }).is_err() {
+        let (member, host) = (member.clone(), host.clone());
+        if looked.send(LookUpResult { member, host, found }).is_err() {
             return;
         }
         let gap = pace.next(clock::now(), is_new);
@@ -120,9 +122,10 @@ mod tests {
     #[tokio::test]
     async fn missing_name_is_asked_again() {
         let (send, mut looked) = mpsc::unbounded_channel();
+        let host = "nobody.invalid:7".parse().unwrap();
         let look_up = LookUp::new("nobody.invalid".to_owned(), 7);
         let member = NodeName::new("d").unwrap();
-        let task = tokio::spawn(seek(member.clone(), 0, look_up, Arc::default(), send));
+        let task = tokio::spawn(seek(member.clone(), host, look_up, Arc::default(), send));
         for _ in 0..2 {
             let looked = looked.recv().await.unwrap();
             assert!(looked.member == member && looked.found.is_err());

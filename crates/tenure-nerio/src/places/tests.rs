@@ -26,7 +26,8 @@ fn name(text: &str) -> NodeName {
 
 fn found(places: &mut Places, member: &str, all: &[&str]) -> (Vec<String>, bool) {
     let found = Ok(all.iter().map(|text| at(text)).collect());
-    let looked = LookUpResult { member: name(member), nth: 0, found };
+    let host = places.all[&name(member)].hosts[0].at.clone();
+    let looked = LookUpResult { member: name(member), host, found };
     let (notices, changed) = places.on_looked(looked);
     (notices.iter().map(ToString::to_string).collect(), changed)
 }
@@ -100,10 +101,10 @@ fn silent_member_is_tried_elsewhere() {
     places.know(&[Arc::clone(&first)]);
     assert_eq!([0, 300].map(|time| at_now(&mut places, time)), [old, old]);
     places.know(&[Arc::clone(&then), Arc::clone(&first)]);
-    assert_eq!([400, 699, 700].map(|time| at_now(&mut places, time)), [old, old, new]);
-    assert!(places.heard(millis(710), &who("c", 1), at("10.0.0.7:1")).is_none());
+    assert_eq!([400, 1_399, 1_400].map(|time| at_now(&mut places, time)), [old, old, new]);
+    assert!(places.heard(millis(1_410), &who("c", 1), at("10.0.0.7:1")).is_none());
     places.know(&[then, first]);
-    assert_eq!(at_now(&mut places, 2_000), new);
+    assert_eq!(at_now(&mut places, 3_000), new);
     assert!(places.troubles().is_empty(), "d is where the settings have it");
 }
 
@@ -119,14 +120,23 @@ async fn several_hosts_are_tried() {
     assert_eq!(places.address(millis(300), &name("c")), Some(at("[fd00::3]:1")));
 
     let found = Ok(vec![at("10.0.0.4:1")]);
-    let (told, moved) = places.on_looked(LookUpResult { member: name("c"), nth: 1, found });
+    let looked = |found| {
+        let host = "c.invalid:1".parse().unwrap();
+        LookUpResult { member: name("c"), host, found }
+    };
+    let (told, moved) = places.on_looked(looked(found));
     assert!(told.is_empty() && moved, "{told:?}");
     assert_eq!(all(&places), [at("10.0.0.3:1"), at("10.0.0.4:1"), at("[fd00::3]:1")]);
     let found = Err("no such name".to_owned());
-    let (told, _) = places.on_looked(LookUpResult { member: name("c"), nth: 1, found });
+    let (told, _) = places.on_looked(looked(found));
     let told = told[0].to_string();
     assert!(told.contains("c.invalid:1 does not resolve (no such name)"), "{told}");
     assert_eq!(places.place(&name("c")), Some(at("[fd00::3]:1")), "in use");
+
+    // The member has moved from the host before its name was found.
+    places.know(&[at_hosts("a=10.0.0.1:1,c=10.0.0.3:1", &["10.0.0.3:1", "10.0.0.5:1"])]);
+    places.on_looked(looked(Ok(vec![at("10.0.0.4:1")])));
+    assert_eq!(all(&places), [at("10.0.0.3:1"), at("10.0.0.5:1")]);
 }
 
 #[test]
@@ -151,10 +161,11 @@ async fn unresolved_name_is_trouble() {
     let mut places = places("a=a.invalid:1,b=10.0.0.2:1", "[::]:1");
     let troubles =
         |places: &Places| -> Vec<_> { places.troubles().iter().map(ToString::to_string).collect() };
+    let a: HostPort = "a.invalid:1".parse().unwrap();
     for known in [false, true] {
         assert!(troubles(&places).is_empty());
         let refused = Err("refused".to_owned());
-        places.on_looked(LookUpResult { member: name("a"), nth: 0, found: refused });
+        places.on_looked(LookUpResult { member: name("a"), host: a.clone(), found: refused });
         let told = troubles(&places);
         let words = if known { "tries the last known address" } else { "see to its DNS record" };
         assert!(told.len() == 1 && told[0].contains(words), "{told:?}");
@@ -201,7 +212,7 @@ async fn failed_name_is_reported() {
     assert_eq!(places.address(seconds(0), &name("a")), None);
     let fails = || {
         let found = Err("Name or service not known".to_owned());
-        LookUpResult { member: name("a"), nth: 0, found }
+        LookUpResult { member: name("a"), host: "a.invalid:1".parse().unwrap(), found }
     };
     let (notices, changed) = places.on_looked(fails());
     assert_eq!(

@@ -117,13 +117,23 @@ async fn listed_elsewhere(list: &[Member], change: &MemberChange) -> Option<Stri
     ))
 }
 
-/// Whether the name of `host` resolves to one of the new addresses.
+/// Whether `host` and one of the new hosts have an address in common.
 async fn leads_to(host: &HostPort, new: &[HostPort]) -> bool {
-    let Some(name) = host.name() else { return false };
-    let is_new = |at: SocketAddr| new.iter().any(|new| new.literal() == Some(at));
+    let listed = addresses(host).await;
+    for new in new {
+        if addresses(new).await.iter().any(|address| listed.contains(address)) {
+            return true;
+        }
+    }
+    false
+}
+
+/// The addresses of a host; empty if its name does not resolve in time.
+async fn addresses(host: &HostPort) -> Vec<SocketAddr> {
+    let Some(name) = host.name() else { return host.literal().into_iter().collect() };
     match tokio::time::timeout(LOOK_UP, tokio::net::lookup_host((name, host.port()))).await {
-        Ok(Ok(mut found)) => found.any(is_new),
-        Ok(Err(_)) | Err(_) => false,
+        Ok(Ok(found)) => found.collect(),
+        Ok(Err(_)) | Err(_) => Vec::new(),
     }
 }
 

@@ -61,8 +61,8 @@ pub enum Hindrance {
     Former,
     /// Two blanks have this name.
     Two { addresses: [SocketAddr; 2] },
-    /// The blank's address belongs neither to the member nor to the host that the blank names, or
-    /// the blank's name is not proved.
+    /// The blank is not at the hosts of the member, nor at the address that the blank names, or
+    /// its name is not proved.
     Elsewhere { address: SocketAddr },
     /// The cluster has no keys, and other machines could forge the question.
     Unsealed,
@@ -127,8 +127,9 @@ impl fmt::Display for Hindrance {
             ),
             Self::Elsewhere { address } => write!(
                 f,
-                "the node sends from {address}, which is no known address of the member: if the \
-                 node is to stay there, run `tenure members replace NAME=HOST:PORT`"
+                "the node sends from {address}, and does not answer at the host of the member: \
+                 let that host's name lead to the node, or run `tenure members replace \
+                 NAME=HOST:PORT`"
             ),
             Self::Unsealed => f.write_str(
                 "the cluster has no keys, and without keys the members can change only if all of \

@@ -147,7 +147,7 @@ pub enum ChangeError {
     #[error(
         "{name} runs as a member, and no second node {name} with an empty state directory asks to \
          be let in: to replace {name}, stop it for good, start the new node, and repeat the \
-         change. If {name} came back with an empty directory, it needs no replacement"
+         change. If the member that runs is the new node, it needs no replacement"
     )]
     Entered { name: NodeName },
     #[error(
@@ -157,11 +157,12 @@ pub enum ChangeError {
         .addresses[1]
     )]
     TwoBlanks { name: NodeName, addresses: [SocketAddr; 2] },
-    /// The new node sends from an address that is no host of the seat.
+    /// The new node is not at the hosts of the seat.
     #[error(
-        "the node {name} with an empty state directory sends from {address}, which is no address \
-         of the member {name}: run `tenure members replace {name}=HOST:PORT` with the host at \
-         which others reach the node"
+        "the node {name} with an empty state directory sends from {address}, and does not answer \
+         at the host of the member {name}: wait until that host's name leads to the node, also \
+         from this member and with its list, and repeat the change; or run `tenure members \
+         replace {name}=HOST:PORT` with the host at which all others reach the node"
     )]
     Elsewhere { name: NodeName, address: SocketAddr },
     #[error(

@@ -32,6 +32,7 @@
 //! - 4.7: *A replacement that fails is tried again.* The round of a fails, because b restarts.
 //! - 4.8: *A blank asks the members of the latest epoch it knows.* Its own list may be old.
 
+mod hosts;
 mod outside;
 
 use alloc::collections::BTreeMap;
@@ -51,7 +52,6 @@ use super::super::quorum::MemberSet;
 use super::super::words::{Out, To, emit, send};
 use super::Grantor;
 use super::changes::{HEARD_FOR, short};
-use super::finding::may_be_at;
 use super::proposals::PAUSE_MAX;
 use crate::name::NodeName;
 use crate::time::Time;
@@ -98,6 +98,8 @@ struct Awaited {
     rounds: u32,
     /// The last reported hindrance.
     told: Option<Hindrance>,
+    /// Address of a blank that did not answer at the hosts of the seat, in the last change.
+    elsewhere: Option<SocketAddr>,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -135,6 +137,7 @@ impl Awaited {
             answered: BTreeMap::new(),
             rounds: 0,
             told: None,
+            elsewhere: None,
         }
     }
 
@@ -228,7 +231,9 @@ impl Grantor {
         if is_direct {
             self.hear_blank(now, from);
         }
-        self.hindrance(now, &asked.name, asked.instance)
+        // To others this is no objection: they may see the blank, and must be free to try.
+        let elsewhere = || self.elsewhere(asked).filter(|_| is_direct);
+        self.hindrance(now, &asked.name, asked.instance).or_else(elsewhere)
     }
 
     /// The reason why this member does not let the blank in now.
@@ -532,18 +537,6 @@ impl Grantor {
         (awaited.round, awaited.turn) = (None, Some(now.after(pause.saturating_add(draw))));
     }
 
-    /// The hosts of the seat after the change; empty if they stay. A blank at another address has
-    /// proved its name by its key, and may then name its own host.
-    fn hosts(&self, name: &NodeName, blank: &Blank) -> Result<Vec<HostPort>, Hindrance> {
-        let present = self.membership.seat(name);
-        if present.is_none_or(|seat| may_be_at(&seat.hosts, blank.address)) {
-            return Ok(Vec::new());
-        }
-        let own = alloc::vec![blank.host.clone()];
-        let is_there = may_be_at(&own, blank.address);
-        is_there.then_some(own).ok_or(Hindrance::Elsewhere { address: blank.address })
-    }
-
     /// Reports why a blank is not let in yet, if the reason is new.
     fn tell_awaited(
         &mut self,
@@ -560,13 +553,6 @@ impl Grantor {
         if !is_told || matches!(why, Hindrance::Heard { .. }) {
             let (name, why) = (name.clone(), alloc::vec![(by, why)]);
             emit(out, None, OwnEvent::Awaited { name, why, at: now });
-        }
-    }
-
-    /// Reports that a change which this member began by itself was refused.
-    pub(super) fn replacement_failed(&self, change: &Change, error: ChangeError, out: &mut Out) {
-        if let SeatChange::Replace { name, .. } = &change.what {
-            emit(out, None, OwnEvent::ReplacementFailed { name: name.clone(), error });
         }
     }
 

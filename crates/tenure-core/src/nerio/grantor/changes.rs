@@ -314,9 +314,14 @@ impl Grantor {
         // A second blank counts as well, if its name is proved.
         let counts = from.proved || change.what.takes(current.instance);
         if !current.entered && change.what.blank() == Some(name) && counts {
-            let hosts = self.membership.seat(name).map_or(&[][..], |seat| &seat.hosts);
+            let seat = self.membership.seat(name);
+            let hosts = seat.map_or(&[][..], |seat| &seat.hosts);
             finding.note((from.who.inc, current.instance, from.address), hosts);
-            finding.is_at_hosts |= current.start != TO_SOURCE;
+            if current.start != TO_SOURCE {
+                let listed = self.config.members.iter().find(|member| member.name == *name);
+                let listed = listed.map(|member| &member.address);
+                finding.note_answer(own.number, seat, listed, from.address);
+            }
         }
         // An old process of a member may run beside the process with the member's later memory.
         let is_seat = current.epoch == own && current.service != Service::Replaced;
@@ -361,7 +366,9 @@ impl Grantor {
         if unknown.is_empty() && found.is_some() == blank.is_some() && !is_unseen {
             return self.propose_change(now, found.map(|(_, memory, at)| (memory, at)), out);
         }
-        if waited >= refresh.saturating_mul(PATIENCE) {
+        // A replacement that members begin by themselves is tried again later.
+        let patience = if by.is_none() && is_unseen { 2 * COUNT_AFTER } else { PATIENCE };
+        if waited >= refresh.saturating_mul(patience) {
             let error = match (blank, found) {
                 (Some(name), None) if finding.members.contains_key(&name) => {
                     ChangeError::Entered { name }

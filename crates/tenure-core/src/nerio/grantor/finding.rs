@@ -2,14 +2,15 @@
 //!
 //! Nodes look for a member at the hosts of its seat, but they hear a blank wherever it is, and only
 //! the driver knows where a name leads. So a grantor asks at the hosts of the seat and at the
-//! source of a blank's messages, and the answer shows which of the two questions arrived.
+//! source of a blank's messages, and the answer shows which of the two questions arrived. The
+//! driver also asks at the host in the settings, which may lead to another machine.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 
 use super::super::config::HostPort;
-use super::super::epoch::SeatChange;
+use super::super::epoch::{Seat, SeatChange};
 use super::super::identity::{Inc, Instance};
 use crate::name::NodeName;
 use crate::time::Time;
@@ -48,6 +49,23 @@ impl Finding {
         }
     }
 
+    /// Notes that a blank at `address` has answered a question to its member. The answer shows that
+    /// the blank is at the hosts of the seat, unless the question went to another host in the
+    /// settings, `listed`. The hosts in epoch 0 are those in the settings of its founder.
+    pub(super) fn note_answer(
+        &mut self,
+        epoch: u64,
+        seat: Option<&Seat>,
+        listed: Option<&HostPort>,
+        address: SocketAddr,
+    ) {
+        let is_of_seat = |listed| {
+            let is_named = seat.is_none_or(|seat| seat.hosts.contains(listed));
+            epoch == 0 || is_named || is_address(listed, address) == Some(false)
+        };
+        self.is_at_hosts |= listed.is_none_or(is_of_seat);
+    }
+
     /// Notes the answer of a blank. Two processes with copies of one directory are two blanks. If a
     /// process answers from IPv4 and from IPv6, only its address in `hosts` counts.
     pub(super) fn note(&mut self, blank: Blank, hosts: &[HostPort]) {
@@ -68,7 +86,10 @@ impl Finding {
         hosts: &[HostPort],
         address: SocketAddr,
     ) -> bool {
-        let keeps_hosts = matches!(what, SeatChange::Replace { hosts, .. } if hosts.is_empty());
+        let keeps_hosts = match what {
+            SeatChange::Replace { hosts: new, .. } => new.is_empty() || new == hosts,
+            SeatChange::Add { .. } | SeatChange::Remove { .. } | SeatChange::Cancel => false,
+        };
         let is_listed = hosts.iter().any(|host| is_address(host, address) == Some(true));
         keeps_hosts && !self.is_at_hosts && !is_listed && may_be_at(hosts, address)
     }
@@ -80,7 +101,55 @@ pub(super) fn may_be_at(hosts: &[HostPort], address: SocketAddr) -> bool {
 }
 
 /// Whether the host is this address; `None` for a name.
-fn is_address(host: &HostPort, address: SocketAddr) -> Option<bool> {
+pub(super) fn is_address(host: &HostPort, address: SocketAddr) -> Option<bool> {
     let place = |at: SocketAddr| (at.ip().to_canonical(), at.port());
     host.literal().map(|at| place(at) == place(address))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn host(text: &str) -> HostPort {
+        text.parse().unwrap()
+    }
+
+    /// A seat of this host.
+    fn seat(at: &str) -> Seat {
+        Seat { name: NodeName::new("c").unwrap(), instance: None, hosts: alloc::vec![host(at)] }
+    }
+
+    /// Whether a blank at 10.0.0.3 that answers is at the hosts of its seat, if the settings have
+    /// `listed`.
+    fn answers_there(epoch: u64, seat_host: &str, listed: Option<&str>) -> bool {
+        let mut finding = Finding::new(Time::ZERO);
+        let (seat, listed) = (seat(seat_host), listed.map(host));
+        let address = "10.0.0.3:7101".parse().unwrap();
+        finding.note_answer(epoch, Some(&seat), listed.as_ref(), address);
+        finding.is_at_hosts
+    }
+
+    #[test]
+    fn answer_counts_at_seat_hosts() {
+        assert!(answers_there(1, "c.lan:7101", Some("c.lan:7101")));
+        assert!(answers_there(1, "c.lan:7101", None));
+        assert!(answers_there(1, "c.lan:7101", Some("10.0.0.9:7101")));
+        assert!(answers_there(0, "c.lan:7101", Some("10.0.0.3:7101")));
+        // The question may have gone to the host in the settings.
+        assert!(!answers_there(1, "c.lan:7101", Some("10.0.0.3:7101")));
+        assert!(!answers_there(1, "c.lan:7101", Some("old.lan:7101")));
+    }
+
+    #[test]
+    fn named_host_must_answer_too() {
+        let finding = Finding::new(Time::ZERO);
+        let seat = seat("c.lan:7101");
+        let unseen = |new: &[HostPort]| {
+            let (name, hosts) = (seat.name.clone(), new.to_vec());
+            let what = SeatChange::Replace { name, hosts, instance: None };
+            finding.is_unseen(&what, &seat.hosts, "10.0.0.3:7101".parse().unwrap())
+        };
+        assert!(unseen(&[]) && unseen(&seat.hosts));
+        assert!(!unseen(&[host("10.0.0.3:7101")]));
+    }
 }

@@ -27,7 +27,10 @@ fn join(s: &mut Story, who: &'static str, number: u64) {
 
 /// A cluster of a, b, c and d in epoch 1, whose members replace lost memories; p leads.
 pub(super) fn healing() -> Story {
-    let mut config = config(&GRANTORS);
+    healing_with(config(&GRANTORS))
+}
+
+fn healing_with(mut config: tenure_core::nerio::Config) -> Story {
     automatic(&mut config);
     let mut s = Story::with(config);
     s.elect("p");
@@ -59,8 +62,12 @@ pub(super) fn second_c(s: &Story) -> Sender {
 
 /// The question of the second c to a member.
 fn second_asks(s: &mut Story, to: &'static str) -> Option<Hindrance> {
+    second_asks_at(s, to, HostPort::from(address("z")))
+}
+
+/// The question of the second c, which names this host in its settings.
+fn second_asks_at(s: &mut Story, to: &'static str, host: HostPort) -> Option<Hindrance> {
     let (from, start) = (second_c(s), s.now(to));
-    let host = HostPort::from(address("z"));
     let admit = Admit { start, name: name("c"), instance: Instance(5), host };
     hindrance(&s.tell_as(&from, to, admit.into()))
 }
@@ -510,6 +517,42 @@ fn moved_member_names_its_host() {
     let seat = seats.into_iter().find(|seat| seat.name == name("c")).unwrap();
     let hosts = vec![HostPort::from(address("z"))];
     assert_eq!((seat.hosts, seat.instance), (hosts, Some(Instance(5))));
+}
+
+/// The members may not know the name by which the second c calls its machine.
+#[test]
+fn named_host_needs_an_operator() {
+    let mut s = healing();
+    s.actors.remove("c");
+    let mut last = None;
+    for _ in 0..80 {
+        last = second_asks_at(&mut s, "a", "c.lan:7101".parse().unwrap());
+        second_answers(&mut s, "a");
+        s.run(ms(100));
+    }
+    assert_eq!(last, Some(Hindrance::Elsewhere { address: address("z") }));
+    assert!(!one_replaces(&s));
+}
+
+/// The name of c leads elsewhere: the second c answers only at the source of its questions. Members
+/// try again and again, and the second c hears the reason between the tries.
+#[test]
+fn blank_elsewhere_hears_why() {
+    let mut named = config(&GRANTORS);
+    named.members[2].address = "c.internal:7101".parse().unwrap();
+    let mut s = healing_with(named);
+    s.actors.remove("c");
+    let mut reasons = Vec::new();
+    for _ in 0..200 {
+        for member in ["a", "b", "d"] {
+            reasons.extend(second_asks(&mut s, member));
+            let answer = Current { start: tenure_core::Time::ZERO, ..blank_memory(&s, member) };
+            s.tell_as(&second_c(&s), member, answer.into());
+        }
+        s.run(ms(100));
+    }
+    assert!(reasons.contains(&Hindrance::Elsewhere { address: address("z") }), "{reasons:?}");
+    assert!(one_replaces(&s) && !has_entered(&s, "a", 2));
 }
 
 /// 4.2.1: c was replaced at z, and serves there. A node starts at c's earlier host, which the lists
