@@ -41,7 +41,7 @@ pub enum OwnEvent {
         /// Number of the epoch in which the leadership was won.
         epoch: u64,
     },
-    /// The leadership is over, but a promise to a verifier delays the release until `until`.
+    /// The leadership is over, but its release waits for the end of a promise to a verifier.
     /// Emitted just before [`Ended`](crate::Event::Ended).
     Held {
         /// Time on this node's clock.

@@ -64,12 +64,12 @@ use crate::name::{ClusterName, NodeName};
 pub struct Config {
     /// Keeps clusters that share a network apart: a node ignores datagrams of another cluster.
     pub cluster: ClusterName,
-    /// The grantors, 1 to 31, each name and each address once. Three survive the loss of one, five
-    /// the loss of two; more than seven only cost time. Only a grid depends on the order. Grantors
-    /// whose lists have different names report a digest mismatch, and never elect two leaders. A
-    /// node that is no grantor needs the name of one grantor that runs, and learns the others. The
-    /// position of a member is its place in the [`membership`](Checked::membership), not in this
-    /// list.
+    /// The grantors, 1 to 31, each name and each address once. Three grantors survive the loss of
+    /// one, five the loss of two; more than seven only cost time. Only a grid depends on the order.
+    /// Grantors whose lists have different names report a digest mismatch, and never elect two
+    /// leaders. A node that is no grantor needs the name of one grantor that runs, and learns the
+    /// others. The position of a member is its place in the [`membership`](Checked::membership),
+    /// not in this list.
     pub members: Vec<Member>,
     /// The sets of grantors that suffice (section 2), over as many members as the list has. Any two
     /// of them meet; the constructor proves that. Use a majority unless grantors differ in
@@ -191,20 +191,19 @@ impl Config {
     /// The largest `delta_max` and lease: a restarted grantor makes the cluster wait for about a
     /// day at most.
     pub const DELTA_MAX_MAX: Duration = Duration::from_secs(24 * 60 * 60);
-    /// The largest ρ, a quarter: a clock that is further off is broken, and above two thirds no
-    /// lease would outlive its first renewal.
+    /// The largest ρ, a quarter: a clock that is further off is broken.
     pub const DRIFT_MAX: Drift = match Drift::from_parts_per_billion(250_000_000) {
         Ok(drift) => drift,
         Err(_) => panic!("a quarter is below one"),
     };
 
-    /// The smallest Δ, as long as the allowance for the readings of clocks.
+    /// The smallest Δ: two readings of clocks that have not moved may differ by as much.
     pub const SKEW_MIN: Duration = Duration::from_millis(1);
     /// The largest Δ: clocks that are further off are not synchronized.
     pub const SKEW_MAX: Duration = Duration::from_secs(60);
 
-    /// The shortest first lease, unless the lease itself is shorter: a new leader's work has time
-    /// to begin before the first renewal.
+    /// The shortest first lease, unless the lease itself is shorter: the work of a new leader needs
+    /// time to begin before the first renewal.
     const FIRST_MIN: Duration = Duration::from_secs(1);
     /// The shortest silence before a replacement without an operator.
     const SILENCE_MIN: Duration = Duration::from_secs(10);

@@ -40,8 +40,8 @@ impl Evidence {
         self.suspected
     }
 
-    /// Begins a watch at this time, or goes on with it. `None` ends the watch, and with it every
-    /// opinion: the member counts as correct.
+    /// Begins a watch at this time, or goes on with the present watch. `None` ends the watch, and
+    /// the member counts as correct.
     pub(super) fn watch(&mut self, since: Option<Time>) {
         match since {
             Some(now) => _ = self.lived.get_or_insert(now),
