@@ -171,7 +171,7 @@ pub(in crate::nerio) struct ElectionState {
     /// Time at which a watermark was last raised. The grantor keeps the election while requests
     /// from before this time may still arrive.
     raised_at: Time,
-    /// Time before which a holder of an earlier epoch keeps all waiting requests out.
+    /// Time before which leases of earlier epochs keep all waiting requests out.
     pub(in crate::nerio) held_until: Time,
     booking: Booking,
 }
@@ -319,8 +319,8 @@ impl ElectionState {
         self.parked.len() < waited
     }
 
-    /// Takes out of the queue the request that ranks first among the candidates that `is_free`
-    /// admits, and uses up `next`.
+    /// Takes the request that ranks first among the candidates that `is_free` admits out of the
+    /// queue. Forgets the candidate that the holder named as `next`.
     pub(in crate::nerio) fn take_first(
         &mut self,
         is_free: impl Fn(&Who) -> bool,

@@ -27,7 +27,7 @@ pub(in crate::nerio) struct Fences {
     /// Whether the last input put the flush of the reserve behind a record: if the write of the
     /// record fails, the driver drops the flush.
     behind: bool,
-    /// Highest fence above which room was requested while a reserve was on its way to the disk.
+    /// Highest fence for which there was no room while a reserve was on its way to the disk.
     wanted: Fence,
 }
 

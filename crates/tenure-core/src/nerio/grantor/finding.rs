@@ -1,8 +1,9 @@
 //! The memories that a change of members finds.
 //!
-//! Nodes look for a member at the hosts of its seat, but they hear a blank wherever it is, and only
-//! the driver knows where a name leads. So a grantor asks at the hosts of the seat and at the
-//! source of a blank's messages, and the answer shows which of the two questions arrived.
+//! Nodes look for a member at the hosts of its seat, but a blank may send from anywhere, and only
+//! the driver knows to which address a DNS name leads. So a grantor asks both at the hosts of the
+//! seat and at the source of the blank's messages. The answer names the Start of its question, and
+//! so shows which question arrived.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -60,8 +61,8 @@ impl Finding {
         }
     }
 
-    /// Whether the blank at `address` would take a seat whose hosts stay, but only a name may lead
-    /// to it, and it has not answered there.
+    /// Whether the seat keeps its hosts, only a DNS name among them may lead to the blank at
+    /// `address`, and no blank has answered at the hosts.
     pub(super) fn is_unseen(
         &self,
         what: &SeatChange,

@@ -12,7 +12,8 @@
 //! - 2.4.5: *A grant waits for the rests of all other holders.*
 //! - 2.4.6: *A grant lasts at least as long as the inherited rest of its holder.*
 //! - 2.4.8: *After another start of the process, an election without a record waits for the end of
-//!   all inherited leases.* The process has forgotten the names of the holders; the leases last.
+//!   all inherited leases.* The process has forgotten the names of the holders, but their leases
+//!   last.
 //! - 2.4.10: *A release ends inherited rests, too*, in every epoch: a candidate gives up all of its
 //!   Starts.
 
@@ -83,8 +84,8 @@ impl Heritage {
         Self { into, inheritance, witnesses, again: Time::ZERO, tries: 0, told }
     }
 
-    /// The two ways in which a member may answer: wedged in the previous epoch, or after its entry
-    /// into this epoch.
+    /// The two forms of a member's answer: wedged in the previous epoch, or after its entry into
+    /// this epoch.
     fn answers(&self, name: &NodeName) -> [Option<Source>; 2] {
         // The search for the answer of a wedged member ignores the ballot.
         let (into, ballot) = (self.into.id(), Ballot::NONE);
@@ -253,7 +254,7 @@ fn refusal(rival: &Rival<'_>, at: Time) -> Refusal {
         remaining,
         start: holder.start,
         priority: 0,
-        // Name the holder a leader, so that a candidate yields to it only after a renewal.
+        // Call the holder a leader, so that a candidate yields to the holder only after a renewal.
         leading: true,
         next: false,
         fence: None,
@@ -479,8 +480,8 @@ impl Grantor {
         }
     }
 
-    /// Forgets the answers about earlier epochs once all their leases have ended, and writes down
-    /// that they have.
+    /// Forgets the answers about earlier epochs once all their leases have ended, and writes that
+    /// down.
     pub(super) fn on_rests_over(&mut self, now: Time, out: &mut Out) {
         if self.inherited.heritage.is_none() || now < self.inherited.until {
             return;

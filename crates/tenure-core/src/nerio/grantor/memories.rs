@@ -19,7 +19,7 @@ pub(super) struct Memories {
     pub(super) heard: Roster,
     pub(super) pending: Option<(Flush, Roster)>,
     pub(super) write_at: Option<Time>,
-    /// Members that asked, and get an answer when their own memory is durable.
+    /// Members that asked, and get an answer when their own memory is durable here.
     pub(super) asked: ByMember<(Sender, Time)>,
     pub(super) confirmed: MemberSet,
     pub(super) say_at: Option<Time>,

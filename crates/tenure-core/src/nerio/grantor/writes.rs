@@ -41,7 +41,7 @@ pub(in crate::nerio) struct Writes {
     hangs: bool,
     /// Last flush that ended, with the time of its end.
     ended: Option<Flush>,
-    /// Whether the last records were repetitions, without a request.
+    /// Whether the last records were written again, without a request.
     repeated: bool,
     again_at: Time,
     /// Time before which no election with a failed record is granted.
