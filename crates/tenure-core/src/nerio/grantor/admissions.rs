@@ -21,9 +21,8 @@
 //!   its earlier machine, on which a second c starts. Only the seat's hosts lead to the first c.
 //! - 4.3: *A quorum agrees.* Otherwise a would replace c, although c is only cut off from a and
 //!   serves with b.
-//! - 4.4: *Each member that answers agrees.* Member b still hears c, while a quorum of the other
-//!   members does not. Member b first learns of the blank from the round, so b agrees only after a
-//!   span of its own.
+//! - 4.4: *Each member that answers agrees.* Member b still hears c, and a quorum of the others
+//!   does not. b learns of the blank from the round, and agrees only after a span of its own.
 //! - 4.4.1: *An objection lasts for a span, and a member that answered lately must answer.*
 //!   Otherwise b objects, the next question to b is lost, and the others go on without b.
 //! - 4.4.2: *A change stops if an objection comes before a member has accepted it.* While the
@@ -491,8 +490,7 @@ impl Grantor {
         }
     }
 
-    /// Begins the change if a quorum agrees, and every member that has answered lately agrees.
-    /// Otherwise another round follows later.
+    /// Begins the change if a quorum and every member that has answered lately agree.
     fn end_round(&mut self, now: Time, name: &NodeName, out: &mut Out) {
         let Some(rule) = self.rule_for(name) else { return };
         let lasts = self.awaited_for(rule.silence);
