@@ -272,7 +272,7 @@ pub struct State {
     pub start: Time,
     pub service: Service,
     pub instance: Instance,
-    /// Mark of each member's memory, as this grantor has written them down.
+    /// Marks of the members' memories by position, as this grantor has written them down.
     pub memories: Vec<Mark>,
     pub holder: Option<Box<Holder>>,
     /// Least span for which no candidate has held the grant, on the grantor's clock.

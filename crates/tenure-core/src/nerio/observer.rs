@@ -226,8 +226,8 @@ impl Observer {
         context.membership.quorums().is_quorum(free.map(|(member, _)| *member).collect())
     }
 
-    /// Whether a quorum of grantors was free at one instant, not long ago. An instant for each
-    /// grantor is not enough: a leader may have moved from one grantor to another in between.
+    /// Whether a quorum of grantors was free at one instant, not long ago. A separate instant for
+    /// each grantor is not enough: a leader may have moved from one grantor to another in between.
     fn is_vacant(&self, now: Time, context: &Context) -> bool {
         let fresh = self.fresh(now, context);
         let free = fresh.clone().filter_map(|(member, heard)| {

@@ -282,7 +282,7 @@ impl Candidate {
 }
 
 impl Campaign {
-    /// The end on the wall clock of a claim by the oks of these members.
+    /// The end, on the wall clock, of a claim that rests on the oks of these members.
     pub(super) fn wall_until(&self, members: MemberSet) -> Option<WallTime> {
         members.iter().filter_map(|member| self.answers.oks.get(member)?.wall_until).min()
     }

@@ -100,7 +100,7 @@ pub struct Apart {
     pub ours: Duration,
 }
 
-/// The proof about one member, with the bound that it exceeds.
+/// A proof about the clock of one member, with the bound ρ.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct ClockApart {
     pub member: NodeName,

@@ -109,7 +109,8 @@ pub struct GrantRecord {
     pub fence_owner: Option<Tenancy>,
 }
 
-/// `L`: one attempt to lead and the leadership that it became, named by its first Start.
+/// `L`: an attempt to lead, and the leadership that it became. The first Start of the attempt names
+/// both.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Tenancy {
     pub who: Who,
@@ -126,7 +127,7 @@ impl From<GrantRecord> for Record {
 impl fmt::Display for Record {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            // The line leaves out `enters`: a start enters only the members of its settings.
+            // The line leaves out `enters`, which only repeats the members of the settings.
             Self::Identity { instance, boot, delta_max, .. } => {
                 write!(f, "identity {instance} {boot:?} delta_max {delta_max:?}")
             }

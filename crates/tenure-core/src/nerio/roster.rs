@@ -59,7 +59,7 @@ impl Roster {
         Self(entries)
     }
 
-    /// The written entries of these members.
+    /// The roster of these members, from the entries that were written down.
     pub(super) fn of(membership: &Membership, kept: &[(NodeName, Entry)]) -> Self {
         let mut this = Self(alloc::vec![None; membership.names().len()]);
         for (name, entry) in kept {

@@ -1,4 +1,5 @@
-//! Datagrams: an envelope that says whether to read on, and messages that stand alone.
+//! The format of datagrams: an envelope, by which a reader decides whether to read on, and messages
+//! that do not depend on each other.
 //!
 //! ```text
 //! magic "TNRE" | version 8 | digest u64 LE | to u8 | epoch, inc, name (postcard) | message*
@@ -8,10 +9,10 @@
 //! Epoch and digest are the [`EpochId`] for which the messages are meant (section 10.6); the digest
 //! of epoch 0 covers the settings that all participants must share. An id in an envelope proves
 //! nothing about its epoch. Datagrams for a member have its [number](super::Membership::number) in
-//! `to`, and no other node handles them. Otherwise a host name might lead to another member, and
-//! that member would end its grant by a release that is not for it. Other datagrams have 0 in `to`.
-//! A reader skips and counts messages of an unknown kind, so that kinds can be added. With a bound
-//! on skew, requests and oks have the kinds 48 and 49, and begin with their wall times.
+//! `to`, and no other node handles them. Otherwise a host name might lead to another member, which
+//! would end its own grant by a release for the member that was meant. Other datagrams have 0 in
+//! `to`. A reader skips and counts messages of an unknown kind, so that kinds can be added. With a
+//! bound on skew, requests and oks have the kinds 48 and 49, and begin with their wall times.
 //!
 //! Any sender can ask in any name, so questions must not be much shorter than their answers. A
 //! datagram must have [`REQUEST_BYTES`] for each request and each decision (kind 35) in it, and
@@ -49,7 +50,7 @@ pub const DATAGRAM_MAX: usize = 1_200;
 /// long. For an order this bound holds for the answer and the message to the holder together.
 pub const QUESTION_BYTES: usize = 280;
 
-/// Bytes of a datagram for each request, which bound its refusal or ok.
+/// Bytes of a datagram for each request. They bound the size of the refusal or the ok.
 pub const REQUEST_BYTES: usize = 144;
 
 /// Zeros behind a question or a request.

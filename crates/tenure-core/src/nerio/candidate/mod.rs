@@ -115,7 +115,7 @@ pub(super) struct Lease {
     pub(super) settled: bool,
 }
 
-/// A leadership, as its first completion made it.
+/// A leadership, as its first completed instance established it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Office {
     pub(super) fence: Fence,

@@ -29,8 +29,8 @@ pub(in crate::nerio) struct Answer {
     pub(in crate::nerio) stamp: Stamp,
     /// Fence that the grantor accepted for this leadership.
     pub(in crate::nerio) accepted: Option<Fence>,
-    /// Earlier refusals no longer count. This is the Start of the grant, or the arrival of the ok
-    /// if the request had waited for a rival.
+    /// Time before which refusals of other members no longer count: the Start of the grant, or the
+    /// arrival of the ok if the request had waited for a rival.
     pub(in crate::nerio) news: Time,
     /// `Start + (1 − ρ)δ`: the end of the ok, on the candidate's clock.
     pub(in crate::nerio) good_until: Time,

@@ -76,8 +76,8 @@ pub struct Config {
     /// reliability or location. Default: majority.
     pub quorums: Quorums,
     /// ρ, the bound on every clock's rate error (section 3), at most [`Config::DRIFT_MAX`]. A value
-    /// that is too small makes two leaders possible; a larger value costs its share of every lease.
-    /// Default 10⁻³, twice the rate at which Linux slews a clock.
+    /// that is too small makes two leaders possible; a larger value shortens every claim. Default
+    /// 10⁻³, twice the rate at which Linux slews a clock.
     pub drift: Drift,
     /// Δ, the bound on the difference of any two wall clocks of the cluster (section 4), from
     /// [`Config::SKEW_MIN`] to [`Config::SKEW_MAX`]. Where it is set, a claim ends in time if

@@ -82,7 +82,7 @@ pub struct Proposer {
     phase: Phase,
     /// Members of the ending epoch that answered the present question for the present ballot.
     answers: MemberSet,
-    /// Accepted successor of the highest ballot among these promises and `carried`.
+    /// Accepted successor of the highest ballot, among the promises so far and `carried`.
     highest: Option<(Ballot, EpochId)>,
     /// Successor that the proposing member itself has accepted, and its ballot.
     carried: Option<(Ballot, EpochId)>,
@@ -251,7 +251,8 @@ impl Proposer {
         }
     }
 
-    /// Withdraws the proposal; false if a member may have accepted a successor, or it is decided.
+    /// Withdraws the proposal; false if a member may have accepted a successor, or a successor is
+    /// decided.
     pub fn cancel(&mut self) -> bool {
         let is_cancelled = self.is_open() && !self.is_begun;
         if is_cancelled {

@@ -95,7 +95,7 @@ impl Source {
     }
 }
 
-/// The member whose pages belong to one answer.
+/// The member to whose answer a page belongs.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 enum Answerer {
     /// A wedged member, by its position in the previous epoch.
@@ -313,7 +313,8 @@ impl Inheritance {
         }
     }
 
-    /// Drops the answer of a wedged member: another answer shows that its memory is replaced.
+    /// Drops the answer of a wedged member, because another answer shows that the member's memory
+    /// is replaced.
     pub fn forget(&mut self, member: usize) {
         let from = Answerer::Member(member);
         self.answers.remove(&from);

@@ -80,7 +80,7 @@ impl fmt::Display for Ballot {
 pub struct Vote<D> {
     /// Highest ballot that the member promised or accepted.
     pub promised: Ballot,
-    /// Highest ballot that the member accepted, and its successor.
+    /// Highest ballot that the member accepted, with the accepted successor.
     pub accepted: Option<(Ballot, D)>,
 }
 

@@ -89,7 +89,8 @@ pub(super) fn recovery_waits(
             _ => ("remember", "their state directories"),
         };
         let whole = List(whole, ", ");
-        // A member that began alone with --new looks like the last member that kept its directory.
+        // Name both remedies: a member that an operator started alone with `--new` looks like the
+        // last member that kept its directory.
         write!(
             f,
             ". {whole} {verb} the cluster, but a quorum is needed. If the cluster is new, and only \

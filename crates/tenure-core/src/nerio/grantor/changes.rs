@@ -180,7 +180,7 @@ impl Grantor {
         is_withdrawn
     }
 
-    /// Whether this grantor carries out a replacement of the member that it has begun by itself.
+    /// Whether this grantor is replacing `member` without an operator.
     pub(super) fn replaces(&self, member: &NodeName) -> bool {
         match &self.changes.running {
             Some(Running { change, by: None, .. }) => change.what.gone() == Some(member),
@@ -311,8 +311,8 @@ impl Grantor {
         let Some(Running { change, finding: Some(finding), .. }) = &mut self.changes.running else {
             return;
         };
-        // A change that names its memory also counts another blank, if the name of that blank is
-        // proved: two blanks refuse the change.
+        // Even if the change names a memory, another blank with a proved name counts: with two
+        // blanks the change is refused.
         let counts = from.proved || change.what.takes(current.instance);
         if !current.entered && change.what.blank() == Some(name) && counts {
             let hosts = self.membership.seat(name).map_or(&[][..], |seat| &seat.hosts);

@@ -20,7 +20,7 @@ pub(in crate::nerio) struct Fences {
     floor: Fence,
     /// Bound on all fences ever seen in any election, kept for answers.
     highest: Fence,
-    /// `H`: the grantor accepts no fence above it before a higher one is durable.
+    /// `H`: the grantor accepts no fence above `H` before a higher `H` is durable.
     high: Fence,
     /// A higher `H` on its way to the disk, and the flush that carries it.
     pending: Option<(Flush, Fence)>,
@@ -145,7 +145,7 @@ impl Fences {
         }
     }
 
-    /// Notes that another input has come, so that the reserve of the last input is under way.
+    /// Notes that another input has come: the reserve of the last input is then under way.
     pub(in crate::nerio) fn records_written(&mut self) {
         self.behind = false;
     }

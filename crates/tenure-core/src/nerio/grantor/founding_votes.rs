@@ -85,7 +85,7 @@ impl Grantor {
         self.wall.unwrap_or_default().saturating_add(passed)
     }
 
-    /// Proposes a document that names `founders`, once all members have written all of them down.
+    /// Proposes a document that names `founders`, once all members have written all founders down.
     /// `answered` is the highest fence or clock of all answers.
     pub(super) fn found_by_document(
         &mut self,

@@ -65,9 +65,10 @@ pub(super) struct Heritage {
 /// The leases of earlier epochs that keep candidates out.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(in crate::nerio) struct Inherited {
-    /// Answers of others; `None` once all these leases have ended, and after a restart.
+    /// Answers of other members; `None` once all leases of earlier epochs have ended, and after a
+    /// restart.
     pub(super) heritage: Option<Heritage>,
-    /// The instant at which all these leases have ended.
+    /// The instant at which all leases of earlier epochs have ended.
     pub(super) until: Time,
 }
 
@@ -504,7 +505,7 @@ impl Grantor {
     }
 }
 
-/// The page with as many of these rests as it has room for.
+/// Fills `page` with as many of the rests in `all` as it has room for.
 pub(super) fn filled(mut page: Rests, all: impl Iterator<Item = HeldRest>) -> Rests {
     let mut room = Rests::BYTES_MAX.saturating_sub(wire::length(&page));
     let mut all = all.peekable();

@@ -142,8 +142,8 @@ impl Grantor {
         self.draw.span(bound, self.who.name.as_str(), "propose", self.proposals.draws)
     }
 
-    /// Sends the present question to all that have not answered it, and sets the time of its
-    /// repetition.
+    /// Sends the present question to all members that have not answered it, and sets the time of
+    /// its repetition.
     fn ask_acceptors(&mut self, now: Time, out: &mut Out) {
         let spread = self.config.refresh.saturating_mul(1 << self.proposals.refusals.min(7));
         let pause = self.config.refresh + self.lot(spread.min(PAUSE_MAX));
@@ -197,7 +197,8 @@ impl Grantor {
         let is_replaced = self.memories.heard(member) > Some(acceptor.instance);
         let proposal = self.proposals.running.as_mut()?;
         if proposal.proposer.is_founding() {
-            // Only a memory that a document names accepts it.
+            // The document of a founding names its memories: ignore only the answer of a replaced
+            // memory.
             return (!is_replaced).then_some(member);
         }
         let denied = proposal.witnesses.hear(&self.membership, member, acceptor)?;

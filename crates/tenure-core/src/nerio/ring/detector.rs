@@ -53,8 +53,8 @@ impl Evidence {
         }
     }
 
-    /// Suspects the member if its evidence is too old. `pause` does not count: this node itself
-    /// stood still for that long.
+    /// Suspects the member if its evidence is too old. A `pause` in which this node itself stood
+    /// still does not count.
     pub(super) fn judge(&mut self, now: Time, pause: Duration, config: &RingConfig) {
         if let Some(lived) = &mut self.lived {
             *lived = lived.after(pause).min(now);

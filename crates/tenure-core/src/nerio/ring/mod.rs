@@ -129,8 +129,8 @@ impl Ring {
         }
     }
 
-    /// The closest predecessor and successor that are considered correct, and the suspected members
-    /// before them.
+    /// The closest predecessor and the closest successor that are considered correct, and the
+    /// suspected members in between.
     fn watched(&self) -> MemberSet {
         let count = self.members.len();
         let until_correct = |order: &mut dyn Iterator<Item = usize>| {
