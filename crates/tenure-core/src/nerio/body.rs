@@ -104,7 +104,7 @@ pub enum Refusal {
     FenceTooFar,
     /// The same incarnation of this candidate holds the grant from another address.
     OtherAddress {
-        /// Address that holds the grant.
+        /// Address from which the holder asked for the grant.
         holder: SocketAddr,
     },
     /// This grantor keeps as many elections as its limit allows.

@@ -202,7 +202,7 @@ pub enum OwnEvent {
     /// address.
     AddressContested {
         who: Who,
-        /// Address that holds the grant.
+        /// Address from which the holder asked for the grant.
         holder: SocketAddr,
         other: SocketAddr,
     },

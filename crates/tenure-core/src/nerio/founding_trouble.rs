@@ -10,7 +10,7 @@ use crate::waiting::List;
 /// The reason for which a founding by a document waits.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum FoundingTrouble {
-    /// These members do not promise, or do not accept. Emitted when the list changes.
+    /// The members in `silent` do not promise, or do not accept. Emitted when the list changes.
     Waits { silent: Vec<NodeName> },
     /// The clocks of two machines are more than a minute apart. `theirs` and `own` are in
     /// milliseconds since 1970.

@@ -172,7 +172,7 @@ impl Grantor {
                     let refusal = Refusal::OtherAddress { holder };
                     return self.refuse(from, (election, request.start), refusal, shared, out);
                 }
-                // `gs` is never overwritten by an older duplicate (parked requests 3).
+                // An older duplicate never lowers `gs` (parked requests 3).
                 if request.start < record.start {
                     return emit(out, Some(election.clone()), OwnEvent::Ignored(Ignored::Stale));
                 }

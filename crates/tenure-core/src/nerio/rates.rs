@@ -167,8 +167,8 @@ impl Hash for Rates {
 }
 
 impl Rates {
-    /// Compares the clock of `member` with this node's: an ok to the request of `sent` from the
-    /// process `(instance, inc)` arrived at `now`. Returns a new proof.
+    /// Compares the clock of `member` with this node's: an ok from the process `(instance, inc)`,
+    /// to the request that left at `sent`, arrived at `now`. Returns a new proof.
     pub(super) fn observe(
         &mut self,
         (sent, now): (Time, Time),

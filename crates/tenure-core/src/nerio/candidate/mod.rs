@@ -120,7 +120,7 @@ pub(super) struct Lease {
 pub(super) struct Office {
     pub(super) fence: Fence,
     pub(super) timestamp: QuorumTimestamp,
-    /// Number of the epoch.
+    /// Number of the epoch in which the leadership was won.
     pub(super) epoch: u64,
 }
 

@@ -62,7 +62,7 @@ impl PendingRelease {
         context: &Context,
     ) -> Self {
         let longest = context.longest_lease();
-        // Leases of the previous epoch may still last.
+        // Release to the members of the previous epoch, too, whose leases may still last.
         let epochs = context.before(now).into_iter().chain([&context.membership]);
         Self {
             start,

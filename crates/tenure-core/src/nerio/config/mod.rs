@@ -327,7 +327,6 @@ impl Config {
         self.clock_bound().outlasts(self.delta_max)
     }
 
-    /// The bounds on clocks.
     pub(in crate::nerio) const fn clock_bound(&self) -> ClockBound {
         ClockBound { drift: self.drift, skew: self.clock_skew_max }
     }

@@ -244,7 +244,7 @@ impl Document {
         if !follows || number > Self::NUMBER_MAX {
             return Err(DocumentError::Number { number, before: before.number });
         }
-        // `founding` and `before.digest` are 0 in epoch 0.
+        // In epoch 0 both digests are 0. In the epoch that follows, both are the digest of epoch 0.
         if before.number == 0 && founding != before.digest {
             return Err(DocumentError::Founding);
         }

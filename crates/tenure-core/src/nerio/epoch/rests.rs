@@ -134,13 +134,13 @@ pub struct Page<'a> {
     /// Election after which the page begins; `None` for the first page.
     pub after: Option<&'a ElectionName>,
     pub rests: &'a [HeldRest],
-    /// Whether elections are left after the last of the page.
+    /// Whether elections are left after the last election of the page.
     pub more: bool,
 }
 
 impl Page<'_> {
-    /// Whether the elections ascend, and begin after the last election of the previous page. The
-    /// member would ask for a page that goes back again and again.
+    /// Whether the elections ascend, and begin after the last election of the previous page.
+    /// Otherwise the member would ask for the same pages again and again.
     fn ascends(&self) -> bool {
         let elections = || self.rests.iter().map(|rest| &rest.election);
         let is_next = |first: &ElectionName| self.after.is_none_or(|after| after < first);

@@ -44,7 +44,7 @@ impl Grantor {
     pub(super) fn hang_due(&self) -> Option<Deadline> {
         let since = self.waits_for_disk_since().filter(|_| !self.writes.hangs())?;
         let at = since.after(SLOW);
-        // The last instant of a clock never comes.
+        // A deadline of `Time::MAX` never comes.
         (at < Time::MAX).then_some(Timer::FlushHangs.at(at))
     }
 

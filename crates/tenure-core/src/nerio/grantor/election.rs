@@ -31,7 +31,7 @@ pub(in crate::nerio) struct Grant {
     pub(in crate::nerio) waited: bool,
     /// Candidate that the holder named as the next.
     pub(in crate::nerio) next: Option<NodeName>,
-    /// Whether the leader before had named the holder as the next.
+    /// Whether the previous leader had named the holder as the next.
     pub(in crate::nerio) was_next: bool,
     /// Approximate time of the release, if the holder no longer leads.
     pub(in crate::nerio) leaves_at: Option<Time>,

@@ -8,8 +8,8 @@ use crate::fence::Fence;
 
 /// Number of fences reserved with one flush.
 const BLOCK: u64 = 1 << 10;
-/// Distance above the seen fences up to which a proposal is accepted: one message must not exhaust
-/// the numbers.
+/// Distance above the seen fences up to which a proposal is accepted, so that one message cannot
+/// exhaust the numbers.
 pub(in crate::nerio) const REACH: u64 = 1 << 42;
 
 /// The durable bound `H` on the fences of all elections, and the floor for elections that are not
@@ -32,7 +32,7 @@ pub(in crate::nerio) struct Fences {
 }
 
 impl Fences {
-    /// Begins at `H` from the disk, at a start.
+    /// The fences at a start, with `H` from the disk.
     pub(in crate::nerio) fn new(high: Fence) -> Self {
         let (floor, highest, wanted) = (high, high, Fence::NONE);
         Self { floor, highest, high, pending: None, behind: false, wanted }

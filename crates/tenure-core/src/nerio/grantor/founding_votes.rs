@@ -221,7 +221,7 @@ impl Grantor {
         self.accept(now, from, member, asked.ballot, next, out);
     }
 
-    /// Whether the document founds the cluster of this list, and names this memory.
+    /// Whether the document founds the cluster of this grantor's list, and names this memory.
     fn may_found(&self, next: &Membership) -> bool {
         let (line, document) = (self.membership.document(), next.document());
         let is_ours = next.names() == self.membership.names() && document.quorums == line.quorums;

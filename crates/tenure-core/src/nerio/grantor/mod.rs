@@ -282,7 +282,7 @@ impl Grantor {
         let all = [self.phase.due(), memories, raise, state, writes, self.hang_due()];
         let epochs = [self.votes.due(), Some(self.proposals_due()), self.joining_due()];
         let all = all.into_iter().chain(epochs).chain(self.asking_due()).flatten();
-        // No repetition could follow the last instant of a clock, so nothing is due then.
+        // A deadline of `Time::MAX` never comes.
         all.filter(|due| due.at < Time::MAX).min_by_key(|due| due.at)
     }
 

@@ -48,7 +48,7 @@ pub(in crate::nerio) struct Writes {
     refuses_until: Time,
     /// Time before which no election without a record is granted.
     refuses_new_until: Time,
-    /// Election of the last repeated record.
+    /// Election of the record that was last written again.
     tried: Option<ElectionName>,
 }
 

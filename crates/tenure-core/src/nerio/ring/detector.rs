@@ -6,7 +6,7 @@ use core::time::Duration;
 use super::config::{Detector, RingConfig};
 use crate::time::Time;
 
-/// Number of measured spans.
+/// Number of measured spans that are kept.
 const WINDOW: usize = 64;
 /// Least number of measured spans by which a member is judged.
 const ENOUGH: usize = 8;
