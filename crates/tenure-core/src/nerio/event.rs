@@ -484,7 +484,6 @@ impl OwnEvent {
         )
     }
 
-    /// Prints an event about leases and clocks.
     fn fmt_time(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::LeaseOutgrown { short, .. } => write!(f, "lease outgrown: {short}"),
@@ -500,7 +499,6 @@ impl OwnEvent {
         }
     }
 
-    /// Prints an event about epochs.
     fn fmt_epoch(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Epochs(all) => {

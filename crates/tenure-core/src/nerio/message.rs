@@ -88,7 +88,7 @@ pub enum ToGrantor {
     Ping(Ping),
     /// Candidate to grantor: this member watches my process.
     Supervisor(Supervisor),
-    /// Watching member to grantor: that process has ended.
+    /// Watching member to grantor: the process of this candidate has ended.
     Gone(Gone),
     /// Blank to grantor: promise to accept no earlier founding.
     Found(Found),

@@ -146,7 +146,6 @@ struct PeerClock {
     next_base: Option<Sample>,
 }
 
-/// The clocks of the members.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Rates {
     clocks: ByMember<PeerClock>,

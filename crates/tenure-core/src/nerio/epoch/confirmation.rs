@@ -40,7 +40,6 @@ impl Confirmation {
         Self { since: now, ..Self::default() }
     }
 
-    /// Whether a quorum has confirmed the epoch.
     pub(in crate::nerio) const fn is_confirmed(&self) -> bool {
         self.is_confirmed
     }

@@ -95,7 +95,6 @@ impl EpochNews {
 }
 
 impl Learning {
-    /// Whether the node reads a document.
     pub(in crate::nerio) const fn is_reading(&self) -> bool {
         self.reading.is_some()
     }
@@ -234,7 +233,6 @@ impl Learning {
     }
 }
 
-/// Ignores a part.
 fn useless(out: &mut Out) -> Taken {
     emit(out, None, OwnEvent::Ignored(Ignored::Unasked));
     Taken::Useless

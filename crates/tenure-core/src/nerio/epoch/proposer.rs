@@ -27,10 +27,10 @@
 //! - 2.1.6: *A quorum of the proposed successor is ready before the first accept.* Otherwise the
 //!   members could accept the successor {d, e, f}, whose machines never start. The members would
 //!   stay wedged, and no other epoch could follow.
-//! - 2.1.7: *Acceptances of one ballot decide.* Of the members a to e, a has accepted S by ballot
-//!   1, c has accepted T by ballot 2, b has accepted S by ballot 3, and d has accepted S by ballot
-//!   4. Three members have accepted S, yet nothing is decided. A proposer of ballot 5 with promises
-//!   of a, c and e adopts T, because ballot 2 is above ballot 1 (T1).
+//! - 2.1.7: *Acceptances of one ballot decide.* Of the members a to e, a, b and d have accepted S
+//!   by the ballots 1, 3 and 4, and c has accepted T by ballot 2. Three members have accepted S,
+//!   yet nothing is decided. A proposer of ballot 5 with promises of a, c and e adopts T, because
+//!   ballot 2 is above ballot 1 (T1).
 //! - 2.1.9: *A wedged member proposes the successor that it has accepted.* The proposer of S may
 //!   have died, and only a decision frees a member that has accepted S. So that member proposes S,
 //!   even if the seats of S are not ready.

@@ -1,6 +1,6 @@
 //! The rests of leases that a member inherits from the previous epoch.
 //!
-//! Section 10.6 lets a grantor wedge only without an outstanding grant, so each change waits for
+//! In section 10.6 a grantor wedges only when its grants have ended, so each change waits for
 //! leases to end. Here a grantor wedges at once, and its [answer](Page) names each holder with the
 //! rest of its grant, `F - C`. A member of the next epoch collects answers of a quorum. The member
 //! grants to no candidate while another candidate may still lead by the previous epoch. So the
@@ -285,8 +285,8 @@ impl Inheritance {
         self.longest = self.longest.max(bounds.rest.max(bounds.unknown));
     }
 
-    /// Takes a page of an answer that was received `at`, with the bounds that came with it. A page
-    /// that does not follow the pages before it, or goes back, teaches only its bounds.
+    /// Takes a page of an answer that was received `at`, with the bounds that came with it. From a
+    /// page that does not follow the pages before it, or goes back, only the bounds are taken.
     pub fn page(&mut self, at: Time, source: Source, bounds: RestBounds, page: Page<'_>) {
         self.header(at, source, bounds);
         let from = source.by();

@@ -10,9 +10,9 @@
 //! rule:
 //!
 //! - 2.12.1: *Members that are a quorum begin no such epoch*, because they can change without an
-//!   operator. Of the members a to c, a is only cut off, but an operator declares a lost. Member b
-//!   begins the epoch of b and c. Before c hears of that epoch, c and a elect another leader in the
-//!   earlier epoch.
+//!   operator. Of the members a to c, a is only cut off, but an operator declares that a is lost.
+//!   Member b begins the epoch of b and c. Before c hears of that epoch, c and a elect another
+//!   leader in the earlier epoch.
 //! - 2.12.2: *The number is far above that of the epoch.* Of the members a to d, a, b and c decide
 //!   on a successor without d, and are lost. Member d begins its own epoch. If it had the same
 //!   number, and the machine of a came back, neither epoch would follow the other. No candidate

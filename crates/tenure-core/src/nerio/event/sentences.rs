@@ -50,7 +50,6 @@ pub(super) fn awaited(
     }
 }
 
-/// Writes the sentence of [`super::OwnEvent::RecoveryWaits`].
 pub(super) fn recovery_waits(
     whole: &[NodeName],
     silent: &[NodeName],
@@ -100,7 +99,6 @@ pub(super) fn recovery_waits(
     }
 }
 
-/// Writes the sentence of [`super::OwnEvent::JoinWaits`].
 pub(super) fn join_waits(
     epoch: u64,
     silent: &[NodeName],
@@ -128,7 +126,6 @@ pub(super) fn ordered(
     }
 }
 
-/// Writes the sentence of [`super::OwnEvent::OldMemory`].
 pub(super) fn old_memory(
     member: &NodeName,
     by: &NodeName,

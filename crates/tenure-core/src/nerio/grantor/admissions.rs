@@ -98,7 +98,6 @@ struct Awaited {
     answered: BTreeMap<NodeName, Time>,
     /// Number of rounds so far; each round doubles the pause before the next round.
     rounds: u32,
-    /// The last reported hindrance.
     told: Option<Hindrance>,
 }
 

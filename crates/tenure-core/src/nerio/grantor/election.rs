@@ -58,7 +58,6 @@ impl Grant {
         at < self.record.finish
     }
 
-    /// Whether the grant belongs to the incarnation `who`.
     pub(in crate::nerio) fn is_held_by(&self, who: &Who) -> bool {
         self.record.holder == *who
     }
@@ -67,7 +66,6 @@ impl Grant {
         Holder { value: self.record.value.clone(), lease: self.lease, ..self.rival(at) }
     }
 
-    /// The refusal for another candidate.
     pub(in crate::nerio) fn refusal(&self, at: Time) -> Refusal {
         Refusal::Held { holder: Box::new(self.rival(at)), parked: false }
     }
@@ -290,7 +288,6 @@ impl ElectionState {
         }
     }
 
-    /// Drops the request of `who`.
     pub(in crate::nerio) fn unpark(&mut self, who: &Who) {
         self.parked.retain(|p| p.who != *who);
     }

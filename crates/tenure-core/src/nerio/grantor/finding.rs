@@ -80,7 +80,7 @@ pub(super) fn may_be_at(hosts: &[HostPort], address: SocketAddr) -> bool {
     hosts.is_empty() || hosts.iter().any(|host| is_address(host, address) != Some(false))
 }
 
-/// Whether the host is this address; `None` for a name.
+/// Whether `host` is `address`; `None` if the host is a DNS name.
 fn is_address(host: &HostPort, address: SocketAddr) -> Option<bool> {
     let place = |at: SocketAddr| (at.ip().to_canonical(), at.port());
     host.literal().map(|at| place(at) == place(address))

@@ -19,9 +19,9 @@
 //!   of x and p are lost, while the old process of x still runs. Member s does not know x', and
 //!   promises to x. Then x and s accept one document, and p' and x' accept another document.
 //! - 3.4: *A member promises nothing to a memory that it knows to be replaced*, and counts no
-//!   answer of that memory. See 3.3. For the answers: members a, b and s promise D, and only a
-//!   accepts D. Then a' replaces a; a', b and s decide D', and b is lost. If s still counted the
-//!   promise of a, s would accept D, too.
+//!   answer of that memory. Rule 3.3 shows why for promises. For answers: members a, b and s
+//!   promise D, and only a accepts D. Then a' replaces a; a', b and s decide D', and b is lost. If
+//!   s still counted the promise of a, s would accept D, too.
 //! - 3.5: *A proposer promises its own ballot first.* Otherwise the proposer could still promise an
 //!   earlier ballot of another member, and both ballots could be decided.
 //! - 3.6: *Only a memory that the document names accepts it.* Otherwise the acceptance of another
@@ -62,7 +62,6 @@ impl Grantor {
         if self.blank { EpochId::NONE } else { self.membership.id() }
     }
 
-    /// Whether this grantor votes on the founding.
     pub(super) fn votes_on_founding(&self) -> bool {
         let is_ready = matches!(
             self.phase,
@@ -74,7 +73,6 @@ impl Grantor {
         self.blank && is_ready && has_vote && !is_elsewhere
     }
 
-    /// Whether this blank has accepted a founding.
     pub(super) const fn has_accepted_founding(&self) -> bool {
         self.blank && self.is_wedged()
     }

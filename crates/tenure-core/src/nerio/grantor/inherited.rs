@@ -109,7 +109,6 @@ impl Heritage {
         self.inheritance.floor().max(self.into.document().floor)
     }
 
-    /// Whether the member has answered.
     pub(super) fn has_heard(&self, name: &NodeName) -> bool {
         self.answers(name).into_iter().flatten().any(|source| self.inheritance.has_heard(source))
     }

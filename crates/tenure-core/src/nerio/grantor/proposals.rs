@@ -38,7 +38,6 @@ pub(super) const PAUSE_MAX: Duration = Duration::from_secs(30);
 /// Number of repetitions after which a founding reports the members that do not answer.
 pub(super) const PATIENCE: u32 = 8;
 
-/// A proposal under way.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Proposal {
     pub(super) proposer: Proposer,

@@ -79,7 +79,6 @@ impl Grantor {
         self.votes.vote.is_wedged()
     }
 
-    /// Whether the memory has entered no epoch.
     pub(in crate::nerio) const fn is_blank(&self) -> bool {
         self.blank
     }

@@ -163,8 +163,8 @@ impl Quorums {
         words.iter().map(|(_, word)| *word).find(is_agreed)
     }
 
-    /// The quorum whose earliest end is later than that of any other quorum, and this end, computed
-    /// from the ends of these members.
+    /// The quorum whose earliest end is later than that of any other quorum, and this earliest end.
+    /// `ends` has the ends and their members.
     pub(in crate::nerio) fn longest(
         &self,
         ends: impl Iterator<Item = (Time, usize)> + Clone,
@@ -181,8 +181,8 @@ impl Quorums {
         }
     }
 
-    /// The first instant by which all ends of some quorum have passed, computed from the ends of
-    /// these members.
+    /// The first instant by which all ends of some quorum have passed. `ends` has the ends and
+    /// their members.
     pub(in crate::nerio) fn soonest(
         &self,
         ends: impl Iterator<Item = (Time, usize)> + Clone,
