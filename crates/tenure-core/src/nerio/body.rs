@@ -247,7 +247,7 @@ pub enum Service {
         known: bool,
     },
     /// The grantor cannot write its state directory, or a flush takes too long. The grantor's
-    /// reports of holders count, because it reports only written grants. It reports no election as
+    /// reports of holders count, because it reports only written grants; it reports no election as
     /// free.
     Failing,
     /// The grantor has just started, and waits for the first write to its state directory.

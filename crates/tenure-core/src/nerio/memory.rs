@@ -87,7 +87,7 @@ pub struct Durable {
     pub boot: Boot,
     /// Largest lease length ever allowed; `None` until the first is written down.
     pub delta_max: Option<Duration>,
-    /// `H`; `None` until the first reserve is written: such a memory is new, or another was lost.
+    /// `H`; `None` until the memory's first reserve is written.
     pub reserve: Option<Fence>,
     pub standing: EpochStanding,
     /// Longest time for which a lease of an earlier epoch may last after the entry into the present

@@ -50,7 +50,7 @@ pub const DATAGRAM_MAX: usize = 1_200;
 /// long. For an order this bound holds for the answer and the message to the holder together.
 pub const QUESTION_BYTES: usize = 280;
 
-/// Bytes of a datagram for each request. They bound the size of the refusal or the ok.
+/// Bytes of a datagram for each request, which bound the size of the refusal or the ok.
 pub const REQUEST_BYTES: usize = 144;
 
 /// Zeros behind a question or a request.

@@ -207,7 +207,7 @@ impl Config {
     const FIRST_MIN: Duration = Duration::from_secs(1);
     /// The shortest silence before a replacement without an operator.
     const SILENCE_MIN: Duration = Duration::from_secs(10);
-    /// The pause between two such replacements of one member.
+    /// The pause between two replacements of one member without an operator.
     const REPLACED_EVERY: Duration = Duration::from_secs(60 * 60);
     /// The shortest pause before a lost renewal is repeated, unless the lease is too short for it.
     const RETRY_MIN: Duration = Duration::from_millis(50);

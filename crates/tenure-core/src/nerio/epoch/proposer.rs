@@ -21,16 +21,16 @@
 //! - 2.1.5: *The proposer adopts the accepted successor of the highest ballot.* Three of five
 //!   members, a, b and c, accept S, which is decided. Then c, d and e promise the next ballot. If
 //!   its proposer ignored the S of c, they would accept T, and T would be decided too.
-//! - 2.1.5: *A proposer without the document of that successor asks for promises anew.* Of five
-//!   members, only a has accepted T. a promises the ballot, then a is lost, and with it the only
+//! - 2.1.5: *A proposer without the document of that successor asks for promises anew.* Only a, one
+//!   of five members, has accepted T. a promises the ballot, then a is lost, and with it the only
 //!   copy of T. The promises of the others name no successor, so the proposer goes on with its own.
 //! - 2.1.6: *A quorum of the proposed successor is ready before the first accept.* Otherwise the
 //!   members could accept the successor {d, e, f}, whose machines never start. The members would
 //!   stay wedged, and no other epoch could follow.
-//! - 2.1.7: *Acceptances of one ballot decide.* Of the members a to e, a, b and d have accepted S
-//!   by the ballots 1, 3 and 4, and c has accepted T by ballot 2. Three members have accepted S,
-//!   yet nothing is decided. A proposer of ballot 5 with promises of a, c and e adopts T, because
-//!   ballot 2 is above ballot 1 (T1).
+//! - 2.1.7: *Acceptances of one ballot decide.* The members are a to e. Members a, b and d have
+//!   accepted S by the ballots 1, 3 and 4, and c has accepted T by ballot 2. Three members have
+//!   accepted S, yet nothing is decided. A proposer of ballot 5 with promises of a, c and e adopts
+//!   T, because ballot 2 is above ballot 1 (T1).
 //! - 2.1.9: *A wedged member proposes the successor that it has accepted.* The proposer of S may
 //!   have died, and only a decision frees a member that has accepted S. So that member proposes S,
 //!   even if the seats of S are not ready.

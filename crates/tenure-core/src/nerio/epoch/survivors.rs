@@ -10,13 +10,13 @@
 //! rule:
 //!
 //! - 2.12.1: *Members that are a quorum begin no such epoch*, because they can change without an
-//!   operator. Of the members a to c, a is only cut off, but an operator declares that a is lost.
-//!   Member b begins the epoch of b and c. Before c hears of that epoch, c and a elect another
-//!   leader in the earlier epoch.
-//! - 2.12.2: *The number is far above that of the epoch.* Of the members a to d, a, b and c decide
-//!   on a successor without d, and are lost. Member d begins its own epoch. If it had the same
-//!   number, and the machine of a came back, neither epoch would follow the other. No candidate
-//!   would move between them.
+//!   operator. For example, a of the members a to c is only cut off, but an operator declares that
+//!   a is lost. Member b begins the epoch of b and c. Before c hears of that epoch, c and a elect
+//!   another leader in the earlier epoch.
+//! - 2.12.2: *The number is far above that of the epoch.* The members are a to d. Members a, b and
+//!   c decide on a successor without d, and are lost. Member d begins its own epoch. If it had the
+//!   same number, and the machine of a came back, neither epoch would follow the other. No
+//!   candidate would move between them.
 //! - 2.12.3: *A member keeps its memory.* Each member makes the new document from that of its epoch
 //!   alone. If c began another memory, the document that d makes would not name that memory for c.
 //! - 2.12.4: *Grants are void, and the start waits.* p leads by grants of a and b, which are lost,
@@ -25,10 +25,10 @@
 //!   floor. Then c turns out to have promised fences above that floor, and the operator gives both
 //!   a higher floor. If the floor were in the document, c and d would be in two epochs of one
 //!   number.
-//! - 2.12.6: *A memory that accepted an epoch without it is no survivor.* Of the members a to d, a,
-//!   c and d decide that c gets another memory. Then a, b and d are lost. An operator recovers the
-//!   old directory of c, and the new directory of c as well. If the old memory were a survivor,
-//!   both would elect.
+//! - 2.12.6: *A memory that accepted an epoch without it is no survivor.* The members are a to d.
+//!   Members a, c and d decide that c gets another memory. Then a, b and d are lost. An operator
+//!   recovers the old directory of c, and the new directory of c as well. If the old memory were a
+//!   survivor, both would elect.
 
 use alloc::vec::Vec;
 

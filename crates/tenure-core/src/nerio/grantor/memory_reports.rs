@@ -73,7 +73,7 @@ impl Grantor {
         self.hear_blank(now, from);
         if !self.is_upgraded() || self.is_wedged() {
             // Do not answer while wedged: the answer could let a member that has lost its memory
-            // serve again. That member might then vote or grant against the successor that its lost
+            // serve again. The member might then vote or grant against the successor that its lost
             // memory had accepted.
             return emit(out, None, OwnEvent::Ignored(Ignored::NotServing));
         }
