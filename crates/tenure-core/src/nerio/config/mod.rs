@@ -146,9 +146,9 @@ pub struct Config {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct AutoReplace {
     /// Span for which a quorum of members, each on its own clock, hears nothing of the lost memory.
-    /// With a short span, a second node started by mistake under a member's name takes the member's
-    /// place while the member is busy or cut off for a moment. With a long span, the cluster is
-    /// without a spare node for longer.
+    /// With a short span, a second node that was started by mistake under a member's name takes the
+    /// place of a member that is only busy for a moment. With a long span, the cluster is without a
+    /// spare node for longer.
     pub silence: Duration,
     /// Least span between two replacements of one member. Each other member measures the span on
     /// its own clock, and knows only the replacements since its own start. With a short span, a

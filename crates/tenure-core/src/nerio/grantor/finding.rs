@@ -1,9 +1,9 @@
 //! The memories that a change of members finds.
 //!
-//! Nodes look for a member at the hosts of its seat, but a blank may send from anywhere, and only
-//! the driver knows to which address a DNS name leads. So a grantor asks both at the hosts of the
-//! seat and at the source of the blank's messages. The answer names the Start of its question, and
-//! so shows which question arrived.
+//! Nodes look for a member at the hosts of its seat. A blank may send from anywhere, and only the
+//! driver knows to which address a DNS name leads. So a grantor asks both at the hosts of the seat
+//! and at the source of the blank's messages. The answer names the Start of its question, and so
+//! shows which question arrived.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -61,8 +61,9 @@ impl Finding {
         }
     }
 
-    /// Whether the seat keeps its hosts, only a DNS name among them may lead to the blank at
-    /// `address`, and no blank has answered at the hosts.
+    /// True while it is unknown whether the unchanged hosts of the seat lead to the blank at
+    /// `address`. Only a DNS name among the hosts may lead there, and no blank has answered at the
+    /// hosts.
     pub(super) fn is_unseen(
         &self,
         what: &SeatChange,

@@ -143,8 +143,8 @@ impl Grantor {
     }
 
     /// Reports this grantor's memory to members that have not written it down. Once all members
-    /// have written it down, reports it to all, less often. A member that knows a later memory of
-    /// this member names that memory in its answer, and by its oks keeps this grantor out of
+    /// have written it down, reports it to all, less often. The answer of a member names a later
+    /// memory of this member, if there is one. The oks of that member keep this grantor out of
     /// quorums.
     pub(super) fn say_memory(&mut self, now: Time, out: &mut Out) {
         let missing = self.others().minus(self.memories.confirmed);

@@ -42,8 +42,8 @@ impl Grantor {
         self.enters = memory.enters;
         self.blank = memory.membership.is_none() && !memory.enters;
         self.wall = memory.wall;
-        // A memory needs no reports at a very first start, when no member has seen another memory,
-        // and in an epoch whose document names the memories.
+        // At a very first start no member has seen another memory, and the documents of later
+        // epochs name the memories. Then a memory needs no reports.
         self.says_memory = memory.kept != Kept::New && self.is_upgraded();
         let read = if self.joins { Read::Fences } else { Read::Nothing };
         // A grantor that asks others counts its wait from the instant at which enough members have

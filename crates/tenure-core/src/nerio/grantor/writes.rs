@@ -151,9 +151,8 @@ impl Writes {
         self.unwritten.contains(election)
     }
 
-    /// Whether the grantor refuses `election` at `now`: because the write of its record has just
-    /// failed, or because its record needs new room and the write of another record has just failed
-    /// for want of room.
+    /// Whether the grantor refuses `election` at `now`: the write of its record has just failed, or
+    /// its record needs new room and another record has just failed for want of room.
     pub(in crate::nerio) fn refuses(
         &self,
         now: Time,
