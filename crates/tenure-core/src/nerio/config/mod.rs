@@ -8,7 +8,7 @@
 //! | may differ from node to node | because |
 //! |---|---|
 //! | addresses of members | a name identifies a member, and each host may know another address |
-//! | `lease`, `lease_auto` | each request has its own δ; a grantor refuses a δ above its `delta_max` |
+//! | `lease`, `lease_auto` | each request has its δ; a grantor refuses a δ above its `delta_max` |
 //! | `delta_max` | a lease is at most the smallest of its quorum; a grantor that lost its memory |
 //! | | waits for the largest of the quorum whose fences it reads |
 //! | `round_trip`, `refresh` | pauses between questions: a grantor with a shorter `refresh` than |
