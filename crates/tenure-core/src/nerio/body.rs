@@ -104,7 +104,7 @@ pub enum Refusal {
     FenceTooFar,
     /// The same incarnation of this candidate holds the grant from another address.
     OtherAddress {
-        /// Address that holds the grant.
+        /// Address from which the holder asked for the grant.
         holder: SocketAddr,
     },
     /// This grantor keeps as many elections as its limit allows.
@@ -242,13 +242,13 @@ pub enum Service {
     /// The grantor has no memory: it reads the fences of a full quorum of others or, in a new
     /// cluster, waits for all members.
     Recovering {
-        /// Whether the cluster is older than the grantor's memory, as far as the grantor knows.
         /// True if a member remembers the cluster, and no member says that the grantor's memory was
         /// there at the founding. The grantor then needs enough members that remember.
         known: bool,
     },
-    /// The grantor cannot write its state directory, or a flush takes too long. Its reports of
-    /// holders count, because the grants are written; it reports no election as free.
+    /// The grantor cannot write its state directory, or a flush takes too long. The grantor's
+    /// reports of holders count, because it reports only written grants; it reports no election as
+    /// free.
     Failing,
     /// The grantor has just started, and waits for the first write to its state directory.
     Starting,
@@ -272,10 +272,10 @@ pub struct State {
     pub start: Time,
     pub service: Service,
     pub instance: Instance,
-    /// Mark of each member's memory, as this grantor has written them down.
+    /// Marks of the members' memories by position, as this grantor has written them down.
     pub memories: Vec<Mark>,
     pub holder: Option<Box<Holder>>,
-    /// Shortest span for which no candidate has held the grant, on the grantor's clock.
+    /// Least span for which no candidate has held the grant, on the grantor's clock.
     pub free_for: Duration,
     /// Number of candidates that wait at this grantor.
     pub waiting: u16,
@@ -315,8 +315,8 @@ pub struct Listed {
     pub more: bool,
 }
 
-/// A grantor's report of its memory. With it the grantor asks for a bound on all fences seen, and
-/// for the memories that the recipient knows.
+/// A grantor's report of its memory, and its question for a bound on all fences seen and for the
+/// memories that the recipient knows.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct FenceRead {
     /// Time of the question on the asker's clock.

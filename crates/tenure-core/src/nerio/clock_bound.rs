@@ -21,8 +21,8 @@ pub(super) struct ClockBound {
 /// clocks takes time, so two readings differ without a shift.
 pub(super) const SLACK: Duration = Duration::from_millis(1);
 
-/// The allowance of each translated deadline for two shifts within [`SLACK`]: before the
-/// translation, and after it.
+/// Each translated deadline allows for two unnoticed shifts, each within [`SLACK`]: before the
+/// translation and after it.
 const ALLOWANCE: Duration = Duration::from_millis(2);
 
 impl ClockBound {

@@ -98,8 +98,8 @@ impl Context {
         }
     }
 
-    /// The time for which a candidate waits for an answer: when a later answer arrives, a first
-    /// lease is over.
+    /// The time for which a candidate waits for an answer. After that, an ok for a first lease
+    /// would have ended.
     pub(super) fn answers_within(&self) -> Duration {
         self.config.parked_for().max(self.lease_first())
     }
@@ -125,9 +125,8 @@ impl Context {
         self.before.as_ref().filter(|(_, until)| now < *until).map(|(before, _)| before)
     }
 
-    /// Whether a question of this Start may have been sent: no question has a later Start than the
-    /// latest question. The check proves no more: a member may invent an earlier Start, but could
-    /// as well name the Start of a real question.
+    /// Whether this node may have sent a question with this Start: no question is later than the
+    /// latest. A member that invents an earlier Start gains nothing.
     pub(super) fn has_asked(&self, start: Time) -> bool {
         self.asked.is_some_and(|asked| start <= asked)
     }

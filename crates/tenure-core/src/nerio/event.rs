@@ -41,7 +41,7 @@ pub enum OwnEvent {
         /// Number of the epoch in which the leadership was won.
         epoch: u64,
     },
-    /// The leadership is over, but a promise to a verifier delays the release until `until`.
+    /// The leadership is over, but its release waits for the end of a promise to a verifier.
     /// Emitted just before [`Ended`](crate::Event::Ended).
     Held {
         /// Time on this node's clock.
@@ -82,7 +82,7 @@ pub enum OwnEvent {
     /// The lease of this node follows the network: later requests ask for another lease.
     LeaseFollows(LeaseChange),
     /// Oks prove that the clocks of a member and of this node are not both within ρ. If the
-    /// member's clock is the faster one, its leases no longer count here.
+    /// member's clock is the faster one, the member's leases no longer count here.
     ClockApart(Box<ClockApart>),
     /// This node takes its own clock to be wrong: without these members, whose clocks are apart
     /// from its own, no quorum is left. Its leaderships end, and its grantor refuses every request,
@@ -125,11 +125,11 @@ pub enum OwnEvent {
     Granted {
         to: Who,
     },
-    /// The holder gave up this grantor's grant, or its process has ended.
+    /// The holder gave up this grantor's grant, or the holder's process has ended.
     Freed {
         by: Who,
     },
-    /// The member that watches this incarnation reports the end of its process.
+    /// The process of this incarnation has ended, as the member that watches the process reports.
     Gone {
         who: Who,
         by: NodeName,
@@ -202,7 +202,7 @@ pub enum OwnEvent {
     /// address.
     AddressContested {
         who: Who,
-        /// Address that holds the grant.
+        /// Address from which the holder asked for the grant.
         holder: SocketAddr,
         other: SocketAddr,
     },
@@ -254,8 +254,8 @@ pub enum OwnEvent {
         epoch: u64,
         members: Vec<NodeName>,
     },
-    /// This grantor is a member of a decided epoch, and waits until these members report the leases
-    /// that may last. Emitted when the list of silent members changes.
+    /// This grantor is a member of a decided epoch, and waits until the silent members report the
+    /// leases that may last. Emitted when the list of silent members changes.
     JoinWaits {
         epoch: u64,
         silent: Vec<NodeName>,
@@ -484,7 +484,6 @@ impl OwnEvent {
         )
     }
 
-    /// Prints an event about leases and clocks.
     fn fmt_time(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::LeaseOutgrown { short, .. } => write!(f, "lease outgrown: {short}"),
@@ -500,7 +499,6 @@ impl OwnEvent {
         }
     }
 
-    /// Prints an event about epochs.
     fn fmt_epoch(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Epochs(all) => {

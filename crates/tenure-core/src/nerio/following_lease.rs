@@ -16,8 +16,8 @@ use crate::time::Time;
 
 /// Least span between a change of the lease and the next decrease.
 const PAUSE: Duration = Duration::from_secs(60);
-/// Span for which the refusal of a longer lease counts: an operator may give the grantor a larger
-/// `delta_max`.
+/// Span for which a grantor's refusal of a longer lease counts. Afterwards an operator may have
+/// given the grantor a larger `delta_max`.
 const REFUSED_FOR: Duration = Duration::from_secs(10 * 60);
 
 /// A change of a lease that follows the network.
@@ -161,7 +161,7 @@ mod tests {
             Self { config, following, trips: QuorumTrips::default(), now: Time::ZERO }
         }
 
-        /// The leases to which the node changes during a hundred more trips.
+        /// The leases that the node takes during a hundred more trips of this length.
         fn takes(&mut self, trip: Duration) -> Vec<Duration> {
             let mut leases = Vec::new();
             for _ in 0..100 {
@@ -191,7 +191,7 @@ mod tests {
         assert_eq!(lease, ms(5_000), "the lease of the settings");
     }
 
-    /// Section 10.1: δ = d + max(i, (1 + ρ)(E − C)) is room enough, whatever d is measured.
+    /// Whatever d is measured, the lease is at least δ = d + max(i, (1 + ρ)(E − C)) (section 10.1).
     #[test]
     fn lease_is_never_below_the_needed() {
         for trip in (1..40).map(|nth| ms(nth * 50)) {

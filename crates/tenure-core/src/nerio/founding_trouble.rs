@@ -10,12 +10,13 @@ use crate::waiting::List;
 /// The reason for which a founding by a document waits.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum FoundingTrouble {
-    /// These members do not promise, or do not accept. Emitted when the list changes.
+    /// The members in `silent` do not promise, or do not accept. Emitted when the list changes.
     Waits { silent: Vec<NodeName> },
     /// The clocks of two machines are more than a minute apart. `theirs` and `own` are in
     /// milliseconds since 1970.
     Apart { member: NodeName, theirs: u64, own: u64 },
-    /// Fences would begin more than a minute ahead of the clock here, in milliseconds since 1970.
+    /// Fences would begin at `floor`, more than a minute ahead of this machine's clock `own`. Both
+    /// are in milliseconds since 1970.
     Ahead { floor: Fence, own: u64 },
 }
 

@@ -14,8 +14,8 @@ pub struct Supervisor {
     pub name: NodeName,
 }
 
-/// Watching member to grantor: the process of this incarnation has ended, all promises of its
-/// verifications are over, and no process that shared its authority is left.
+/// Watching member to grantor: the process of this incarnation has ended, all its promises to
+/// verifiers are over, and no process that shared its authority is left.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Gone {
     pub who: Who,

@@ -41,8 +41,8 @@ impl Instance {
         (self.0 >> Self::RANDOM_BITS) as u64
     }
 
-    /// An instance later than `other` for this memory, as long as no member relies on the memory;
-    /// `None` if there is no later number.
+    /// An instance later than `other`, for a memory on which no member relies yet. `None` if there
+    /// is no later number.
     pub(super) fn after(self, other: Self) -> Option<Self> {
         let born = other.born().checked_add(1).filter(|born| *born <= Self::BORN_MAX)?;
         Some(Self::new(born.max(self.born()), self.0))

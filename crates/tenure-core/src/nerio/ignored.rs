@@ -3,7 +3,7 @@
 /// The reason why a message had no effect.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Ignored {
-    /// Start not above a Start that this candidate has released.
+    /// Request whose Start is not above a Start that its candidate has released.
     Released,
     /// Message that is out of date: a Start below the granted Start, a lapsed Start, an older
     /// refusal, or an order for another leadership.
@@ -18,8 +18,8 @@ pub enum Ignored {
     /// Message that this grantor cannot carry out in its present state: it does not serve yet, is
     /// wedged, or never serves again.
     NotServing,
-    /// Release or notice that ends nothing: the sender is not the holder, or its Start is below the
-    /// granted Start. No request of the sender waited, either.
+    /// Release or notice without effect: the sender holds no grant that the message could end, and
+    /// no request of the sender waits.
     NotTheHolder,
     /// Request for a lease of length zero.
     Empty,

@@ -1,6 +1,6 @@
-//! The memory of a restarted grantor, by the same rules in state directories, simulators and tests.
-//! The directory has decided before whether written grants still count, and `grantor/start.rs`
-//! decides how long the grantor waits.
+//! The memory with which a grantor starts, the same for state directories, simulators and tests.
+//! The directory decides whether written grants still count; `grantor/start.rs` decides how long
+//! the grantor waits.
 
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
@@ -58,12 +58,12 @@ pub struct Memory {
 pub enum Kept {
     /// Empty, as it must be at the very first start of the cluster.
     New,
-    /// Everything: the process ended, but the machine did not.
+    /// Everything: the process has ended, and the machine has not restarted since.
     Grants(Vec<GrantRecord>),
     /// Fences but not grants: the machine was restarted, or the table of grants is damaged.
     Reserve,
-    /// Nothing, though the grantor may have granted before: its directory was lost, it has none, or
-    /// the cluster is new. The grantor asks others which of these is true.
+    /// Nothing: the directory was lost, the grantor keeps no directory, or the cluster is new. The
+    /// grantor asks others which of these is true.
     Nothing,
 }
 
@@ -79,15 +79,15 @@ pub struct GrantTable {
     pub grants: Vec<GrantRecord>,
 }
 
-/// The part of a memory that outlives the machine. No field ever goes back, so the order in which
-/// records reach the disk means nothing.
+/// The part of a memory that outlives the machine. No field ever goes back, so records may reach
+/// the disk in any order.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Durable {
     pub instance: Instance,
     pub boot: Boot,
-    /// Largest lease length ever allowed; `None` before the first.
+    /// Largest lease length ever allowed; `None` until the first is written down.
     pub delta_max: Option<Duration>,
-    /// `H`; `None` if this memory was lost, and the fences have not been read from the others yet.
+    /// `H`; `None` until the memory's first reserve is written.
     pub reserve: Option<Fence>,
     pub standing: EpochStanding,
     /// Longest time for which a lease of an earlier epoch may last after the entry into the present
@@ -194,9 +194,7 @@ impl EpochStanding {
         Ok(Vote { promised, accepted })
     }
 
-    /// Merges a vote in this epoch, if the memory is in it. A blank votes on the founding. A vote
-    /// may also bar a blank: an epoch named the blank, and another memory replaced the blank before
-    /// the blank entered that epoch.
+    /// Merges a vote in `epoch`, if the memory is in that epoch. A blank votes on the founding.
     fn add(&mut self, epoch: EpochId, record: &Vote<Document>) {
         match self {
             Self::Member { document, vote, .. } if document.id() == epoch => vote.merge(record),
@@ -391,8 +389,8 @@ pub struct Remembered {
     written: bool,
     /// Whether the operator declares the next start the cluster's very first.
     pub first: bool,
-    /// Grants of this boot of the machine; `None` before the first, if earlier grants cannot be
-    /// trusted.
+    /// Grants of this boot of the machine. `None` before the first grant, if earlier grants cannot
+    /// be trusted.
     grants: Option<BTreeMap<ElectionName, GrantRecord>>,
     /// Epoch and instant of the last [`Record::Table`] of this boot.
     table: (Option<EpochId>, Time),
@@ -413,7 +411,7 @@ impl Remembered {
             return;
         }
         match record {
-            // The first grant shows that the leases before it have ended.
+            // After a wait, the first grant shows that all earlier leases have ended.
             Record::Grant(grant) => {
                 self.begin_grants();
                 let grants = self.grants.get_or_insert_default();

@@ -34,7 +34,7 @@ pub struct Sender {
     pub epoch: EpochId,
 }
 
-/// A message, typed by its recipient. Many share a datagram; each stands alone.
+/// A message, typed by its recipient. Many messages share a datagram; none depends on another.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Message {
     /// For a grantor, from any sender.
@@ -88,7 +88,7 @@ pub enum ToGrantor {
     Ping(Ping),
     /// Candidate to grantor: this member watches my process.
     Supervisor(Supervisor),
-    /// Watching member to grantor: that process has ended.
+    /// Watching member to grantor: the process of this candidate has ended.
     Gone(Gone),
     /// Blank to grantor: promise to accept no earlier founding.
     Found(Found),
@@ -147,7 +147,7 @@ pub enum ToAsker {
     Pong(Pong),
 }
 
-/// Each body becomes the message that carries it.
+/// Converts each body into its message.
 macro_rules! carried {
     ($($taker:ident($to:ident): $($body:ident)+;)+) => {$($(
         impl From<$body> for Message {

@@ -22,9 +22,9 @@
 //!
 //! Clocks need not agree on the time, and their origins may change when a machine starts anew. A
 //! machine restored from a snapshot, or a clock beyond ρ, is outside the model: then two processes
-//! may lead, and only fences at the guarded resource keep them apart. Oks show a candidate that a
-//! member's clock and its own are not both within ρ; the candidate then counts no lease of a member
-//! with a faster clock (`rates.rs`).
+//! may lead, and only fences at the guarded resource keep them apart. If oks prove that a member's
+//! clock and the candidate's are not both within ρ, the candidate counts no lease of a member with
+//! a faster clock (`rates.rs`).
 //!
 //! # Guarantees
 //!
@@ -32,8 +32,8 @@
 //! - **Edict Ordering** and **fences**: leaderships are totally ordered, by their quorum timestamp
 //!   ([`QuorumTimestamp`]) and by an integer ([`Fence`]) that agrees with it.
 //! - **Leader Stability**: with round trips below a third of the lease a leader stays in office.
-//! - **Eventual Election**: with a quorum in touch a vacancy ends: after a release in one round
-//!   trip, after a crash when the lease has ended.
+//! - **Eventual Election**: while a quorum is in touch, a vacancy ends one round trip after a
+//!   release, or when the lease of a crashed leader has ended.
 //! - Whatever arrives, a node keeps no more than its [`Limits`], and no message that decodes causes
 //!   a panic.
 //!
@@ -152,16 +152,16 @@
 //! | a lost renewal | max(2d, 50 ms), ≤ δ/6 | an answer would have arrived |
 //! | refresh R | 250 ms | a candidate that died is forgotten after 3R |
 //! | a waiting request | min(3R, (1 + ρ)δ) | afterwards its candidate is dead, or its lease over |
-//! | yield | until a candidate's grant has ended, or for a leader R; + [0, R) | both would meet again |
+//! | yield | until the rival's grant has ended, or R if the rival leads; + [0, R) | the votes would split again |
 //! | a lost release | 2d, doubling, while the lease lasts | afterwards it does not matter |
 //! | quarantine | (1 + ρ)·δ_max, own or read | every forgotten lease has ended |
-//! | a larger δ_max | (1 + ρ)·δ_max | leases forgotten by others have ended, too |
+//! | a larger δ_max | (1 + ρ)·δ_max | leases that other grantors forgot have ended, too |
 //! | a forgotten election | F + (1 + ρ)·δ_max | messages still on their way have lapsed |
 //! | a lost part of a document | as a lost renewal, five times | later messages of members name the epoch again |
-//! | a question for the next epoch | R + [0, R), doubling with each refused ballot, ≤ 30 s | two proposers at once bar each other |
+//! | a question for the next epoch | R + [0, R), doubling with each refused ballot, ≤ 30 s | two proposers at once bar each other's ballots |
 //! | a wedged grantor's own proposal | 4R, R more for each position, doubling, ≤ 30 s, + [0, R) | the proposer may have died |
 //! | a round for a lost member | R, 4R more for each position, + [0, R) | the members take turns |
-//! | another such round | 4R, R more for each position, + [0, R), doubling, ≤ 30 s | two members meet |
+//! | another such round | 4R, R more for each position, + [0, R), doubling, ≤ 30 s | two members with rounds at once refuse each other |
 //! | a question for the rests of leases | 20, 50, 100 ms, then R | a leader waits to renew |
 //! | a failed write | 1 s | the record is written again, with or without requests |
 //! | the ring, if there is one | ¼ of [`RingConfig::silence`] | neighbours are asked, and judged |
@@ -170,26 +170,26 @@
 //!
 //! # Invariants
 //!
-//! A `debug_assert!` that names the number checks the part that one step can check. `tenure-sim`
-//! judges all invariants in true time, and each patch of `mutants/nerio` breaks one rule behind
-//! them, to see that a test notices.
+//! A `debug_assert!` names the invariant that it checks, as far as one step can check it.
+//! `tenure-sim` judges all invariants in true time, and each patch of `mutants/nerio` breaks one
+//! rule behind them, to see that a test notices.
 //!
 //! - **I1** A grantor gives a lease to one incarnation at a time: `A` changes only when `C ≥ F`.
 //! - **I2** `F` goes back only by a valid release, by the holder's incarnation and with a Start ≥
 //!   `gs`; or when the member that watches the holder's process reports that the process has ended.
 //! - **I3** Samples of a grantor's clock strictly increase, over restarts too (boot, clock,
 //!   counter); `T_q` is the sample at which the lease was free.
-//! - **I4** `gs` grows with each grant to one holder; no Start at or below a released one is
+//! - **I4** `gs` grows with each grant to one holder; no Start at or below a released Start is
 //!   granted.
 //! - **I5** The fence seen in an election only grows, and accepted fences are at most `H`, which is
 //!   durable; a restart begins at `H`.
 //! - **I6** A claim stands on oks of a quorum. Each is the last ok of its grantor, to a Start that
 //!   the candidate has not aborted: `E` is the minimum of their `Start + (1 − ρ)δ`, and `C < E` at
 //!   the completion.
-//! - **I7** A Start is used once by an incarnation, in all its campaigns: (who, Start) names an
+//! - **I7** An incarnation uses each Start once, in all its campaigns, so (who, Start) names an
 //!   instance.
-//! - **I8** A claim is announced only with a fence that all of the completing quorum accepted for
-//!   this leadership; once `C ≥ E` it is over for ever, and its fence with it.
+//! - **I8** A claim is announced only with a fence that every member of the completing quorum
+//!   accepted for this leadership. Once `C ≥ E`, the claim is over for ever, and so is its fence.
 //! - **I9** The claim is lowered before the release is sent. The release is not sent before the end
 //!   of a verification's promise. No attempt begins in between.
 //! - **I10** A timeout does everything that is due.
@@ -198,8 +198,9 @@
 //!   epoch grants nothing in its present epoch, and neither does a later process on its memory.
 //! - **I13** A grantor enters an epoch by answers that it received itself: of a quorum that
 //!   accepted this epoch by one ballot, or of a member that has entered it.
-//! - **I14** A grant waits for the rests of all other holders of earlier epochs, and lasts as long
-//!   as the rest of its own holder.
+//! - **I14** A grantor of a later epoch grants an election only when the leases of all other
+//!   holders from earlier epochs have ended. The grant lasts at least as long as the candidate's
+//!   own lease from an earlier epoch.
 //! - **I15** A grantor that restarts still waits for leases of earlier epochs.
 //! - **I16** Oks form a quorum only if they are of one epoch, each from a memory that the epoch
 //!   names.
@@ -211,16 +212,17 @@
 //!
 //! Errata, built in the corrected form:
 //!
-//! 1. 10.5 prints `T = Start + δ(ρ − 1)`, good while `T < C`. Here: `T = Start + δ(1 − ρ)`, good
-//!    while `C < T`. By the printed formula, an asker believes in a leader whose claim is over.
-//! 2. 10.5 lets a leader promise and then release (6). Here a release waits for the promise, at
-//!    most [`Config::verify_max`].
-//! 3. 9 prints the negation of its start condition. Here a weak leader that may campaign does so,
-//!    unless its own grantor has granted the lease to another candidate.
-//! 4. 6 lets any release of the holder take effect. Here a release names the Start that it ends,
-//!    and requests at or below a released Start are ignored. By the printed rule, a delayed release
-//!    can make two leaders.
-//! 5. 10.1 has ρ as a time. Here ρ is a rate, by default 10⁻³: Linux slews by 5·10⁻⁴.
+//! 1. Section 10.5 prints `T = Start + δ(ρ − 1)`, good while `T < C`. Here: `T = Start + δ(1 − ρ)`,
+//!    good while `C < T`. By the printed formula, an asker believes in a leader whose claim is
+//!    over.
+//! 2. Section 10.5 lets a leader promise and then release (section 6). Here a release waits for the
+//!    end of the promise, at most [`Config::verify_max`].
+//! 3. Section 9 prints the negation of its start condition. Here a weak leader that may campaign
+//!    does so, unless its own grantor has granted the lease to another candidate.
+//! 4. Section 6 lets any release of the holder take effect. Here a release names the Start that it
+//!    ends, and requests at or below a released Start are ignored. By the printed rule, a delayed
+//!    release can make two leaders.
+//! 5. Section 10.1 has ρ as a time. Here ρ is a rate, by default 10⁻³: Linux slews by 5·10⁻⁴.
 //!
 //! Extensions, each with its tests in `tests/nerio/extensions/`:
 //!
@@ -254,10 +256,10 @@
 //! - *Bound on skew*: if the [settings](Config::clock_skew_max) have a bound on skew, `oqwbs.rs`
 //!   computes the ends of section 4. Each end is computed by two clocks: a claim ends at the
 //!   earlier of its two ends and a grant at the later, so that either bound suffices.
-//! - *Clock breach*: oks prove that two clocks are not both within ρ. Oks of a member with a faster
-//!   clock do not count. A node takes its own clock to be wrong if the members whose oks count are
-//!   no quorum. Then the node leads nothing and grants nothing, until an operator clears the
-//!   breach.
+//! - *Clock breach*: oks can prove that two clocks are not both within ρ. Oks of a member with a
+//!   faster clock do not count. A node takes its own clock to be wrong if the members whose oks
+//!   count are no quorum. Then the node leads nothing and grants nothing, until an operator clears
+//!   the breach.
 //! - *A lease that follows* (10.1), opt-in: δ grows and shrinks with the measured d, between the
 //!   lease of the settings and δ_max. A changed δ applies from the next Start.
 //! - *Witnesses*: grantor and candidate are separate state machines, and a node may have only one
@@ -276,9 +278,9 @@
 //!   change. A change adds, removes or replaces one member.
 //! - *Ring*: if its [settings](Config::ring) say so, a member monitors its neighbours on the ring
 //!   of section 9, and names a [`WeakLeader`]. Each answer also names the weak leader of its
-//!   sender, so that others learn the name. An answer proves life at the time of its question. If
-//!   only weak leaders campaign, the others campaign, too, after twice the silence without a
-//!   leader, so that no election stands still.
+//!   sender, so that others learn the name. An answer proves that the neighbour lived at the time
+//!   of the question. If only weak leaders campaign, the others campaign, too, after twice the
+//!   silence without a leader, so that no election stands still.
 //! - *Lost directories*: if its [settings](Config::replace) say so, a member begins by itself the
 //!   change that replaces a member with a lost directory. A quorum must have heard nothing of the
 //!   lost memory for some time. Safety rests on the wedge alone: the replaced memory may be alive.

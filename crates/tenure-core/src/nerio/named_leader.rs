@@ -25,12 +25,12 @@ impl LiveGrant<'_> {
 }
 
 /// The leadership that a quorum of `grants` names, and its end unless it renews. All `grants` must
-/// be live at one instant. Allocates nothing: observers ask with every answer.
+/// be live at one instant. Allocates nothing, because observers call this for every answer.
 pub fn leadership<'a>(
     grants: impl Iterator<Item = LiveGrant<'a>> + Clone,
     quorums: &Quorums,
 ) -> Option<(&'a Who, Fence, Time)> {
-    // Usually all grants name one incarnation and one fence: the first grant shows both.
+    // Usually all grants name the same incarnation and fence, so the first grant decides.
     let mut announced = grants.clone().filter_map(|grant| Some((grant.who, grant.fence?)));
     announced.find_map(|(who, fence)| {
         let alike = grants.clone().filter(|grant| grant.is_of(who, fence));

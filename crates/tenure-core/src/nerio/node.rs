@@ -52,8 +52,8 @@ pub struct Nerio {
     /// Unanswered verifications. The sender and the Start of an answer show to which verification
     /// the answer belongs; the election alone does not.
     asked: BTreeSet<(ElectionName, Question)>,
-    /// Last sender that was told this node's epoch, and the time: a datagram with many questions
-    /// gets one answer.
+    /// Last sender that got this node's epoch as an answer, and the time: the many questions of one
+    /// datagram get one answer.
     told_epoch: Option<(SocketAddr, Time)>,
     /// The epochs of the last [`OwnEvent::Epochs`].
     told_epochs: Vec<EpochId>,
@@ -183,13 +183,13 @@ impl Nerio {
         before == Some(from.epoch)
     }
 
-    /// Answers a question for another epoch with this node's epoch, once for each datagram.
-    /// Messages without filler get no answer, because the answer would be much longer than the
-    /// message. A grantor asks the other members whether there is a later epoch.
+    /// Answers a question for another epoch with this node's epoch, once for each datagram. A
+    /// message without filler (padding) gets no answer, because the answer would be much longer. A
+    /// grantor asks the other members whether there is a later epoch.
     fn on_other_epoch(&mut self, now: Time, from: &Sender, message: &Message, out: &mut Out) {
-        // A process that knows no more than its settings first sends messages for the epoch of its
-        // settings. A blank does so until the members let it in. If this node has the same
-        // settings, nothing is wrong.
+        // A process that knows only its settings sends messages for the epoch of its settings; a
+        // blank does so until the members let it in. If the settings are those of this node,
+        // nothing is wrong.
         if from.epoch != self.context.config.membership().id() {
             ignore(out, None, Ignored::OtherEpoch);
         }
@@ -202,12 +202,13 @@ impl Nerio {
             && grantor.is_blank()
             && !grantor.knows_decided(from.epoch)
         {
-            // The leader's members may be in a founded epoch 0, which a blank does not know.
+            // The leader may lead in a founded epoch 0 that this blank does not know: note the
+            // leader.
             grantor.hear_of_leader(now, request.lease.max(request.delta));
         }
         if from.epoch.number > grantor.membership.id().number {
-            // A member without its directory may have an old list. The members have changed since,
-            // and a cluster founded by the old list would have a second leader.
+            // The members may have changed since this node's list was written. If this node founded
+            // a cluster by the old list, there could be a second leader: note the leader.
             if let ToGrantor::Request(request) = asked {
                 grantor.hear_of_leader(now, request.lease.max(request.delta));
             }
@@ -561,8 +562,8 @@ impl Protocol for Nerio {
         first
     }
 
-    /// Does not read the candidate that is due: with thousands of candidates, that candidate is in
-    /// no processor cache.
+    /// Time of the next deadline, without reading the candidate that is due: with thousands of
+    /// candidates, that candidate is in no processor cache.
     fn due(&self) -> Option<Time> {
         let grantor = self.grantor.as_ref().and_then(Grantor::deadline).map(|due| due.at);
         let part = self.learning.due();

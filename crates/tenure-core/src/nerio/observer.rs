@@ -196,14 +196,15 @@ impl Observer {
         self.switched.is_some_and(|at| now < at.after(self.patience(context)))
     }
 
-    /// The age up to which a grantor's answer counts: several questions, and a lease at most.
+    /// The age up to which a grantor's answer counts: the time of three questions and some round
+    /// trips, but at most a lease.
     fn patience(&self, context: &Context) -> Duration {
         let round_trips = context.config.round_trip.saturating_mul(4);
         self.every.saturating_mul(3).saturating_add(round_trips).min(context.config.lease)
     }
 
     /// The answers that still count. An answer is ignored if another member knows a later memory of
-    /// its grantor.
+    /// the grantor that answered.
     fn fresh(
         &self,
         now: Time,
@@ -225,8 +226,8 @@ impl Observer {
         context.membership.quorums().is_quorum(free.map(|(member, _)| *member).collect())
     }
 
-    /// Whether a quorum of grantors was free at one instant, not long ago. An instant for each
-    /// grantor is not enough: a leader may have moved from one grantor to another in between.
+    /// Whether a quorum of grantors was free at one instant, not long ago. A separate instant for
+    /// each grantor is not enough: a leader may have moved from one grantor to another in between.
     fn is_vacant(&self, now: Time, context: &Context) -> bool {
         let fresh = self.fresh(now, context);
         let free = fresh.clone().filter_map(|(member, heard)| {
@@ -258,8 +259,7 @@ impl Observer {
             until: Some(until),
             incarnation: Some(who.inc.0),
             address: Some(latest.address),
-            // Any grantor that knows of the end suffices, because a fence belongs to one
-            // leadership.
+            // The report of a single grantor suffices, because a fence belongs to one leadership.
             leaving: alike.clone().filter_map(|grant| grant.leaving).max(),
             heard: alike.map(|grant| grant.asked).min(),
         }))

@@ -149,8 +149,8 @@ impl Grantor {
         if let Some(refusal) = refusal {
             return self.refuse(from, (election, request.start), refusal, shared, out);
         }
-        // Waiting candidates go first, even if their timer is late: the order of arrival differs
-        // from grantor to grantor.
+        // Handle waiting candidates first, even if their timer is late: requests arrive in another
+        // order at each grantor.
         if others_wait && self.handle_waiting(now, election, out) {
             self.schedule(election);
             // The grant to a waiting request may just have replaced this candidate's own lease.
@@ -172,7 +172,7 @@ impl Grantor {
                     let refusal = Refusal::OtherAddress { holder };
                     return self.refuse(from, (election, request.start), refusal, shared, out);
                 }
-                // `gs` is never overwritten by an older duplicate (parked requests 3).
+                // An older duplicate never lowers `gs` (parked requests 3).
                 if request.start < record.start {
                     return emit(out, Some(election.clone()), OwnEvent::Ignored(Ignored::Stale));
                 }
@@ -189,7 +189,7 @@ impl Grantor {
             }
             Some(_) | None => {}
         }
-        // Holders of an earlier epoch keep others out (10.6).
+        // The holder of a lease of an earlier epoch keeps other candidates out (10.6).
         if let Some(refusal) = self.kept_out(at, election, &from.who) {
             return self.park(at, from, request, refusal, shared, out);
         }
@@ -222,8 +222,8 @@ impl Grantor {
         let was_next = waited == Some(true) || same.is_some_and(|grant| grant.was_next);
         let changed = same.is_none();
         if let Some(before) = before.filter(|_| changed) {
-            // A Start that has lapsed is not granted after another candidate held the grant (parked
-            // requests 5).
+            // The earlier holder's Start has lapsed: never grant that Start again (parked requests
+            // 5).
             let (other, start) = (before.record.holder, before.record.start);
             let (from, bound) = ((&other, before.record.address), self.config.limits.watermarks);
             state.raise_watermark(taken.clock, from, start, bound);
@@ -254,16 +254,16 @@ impl Grantor {
         state.book(&request.election, &self.config, &mut self.deadlines);
         self.answer(taken.clock, &request.election, entry, out);
         if changed {
-            // Emit this after the record, and after the ok, for which the candidate waits.
+            // Emit the event last, because the candidate waits for the ok.
             emit(out, Some(request.election.clone()), OwnEvent::Granted { to: who });
         }
         self.reserve_if_short(taken.clock, highest, out);
     }
 
     /// Writes the grant down, then sends its ok. Every ok leaves here, a repeated ok too, so that
-    /// no grant behind an ok can be forgotten. The record is not flushed: it survives the process,
-    /// but not the machine, after whose next boot the grantor waits for all leases to end
-    /// (`record.rs`).
+    /// each ok follows its record. The record is not flushed: it survives a crash of the process,
+    /// but not of the machine. After the next boot of the machine the grantor waits for all leases
+    /// to end (`record.rs`).
     pub(super) fn answer(
         &mut self,
         at: Time,
@@ -353,7 +353,7 @@ impl Candidate {
             self.emit(OwnEvent::OldMemory { member: name(member), by: name(by) }, out);
         }
         let replaced = replaced.map_or(MemberSet::EMPTY, |(members, _)| members);
-        // A member with a faster clock may end its grant before the claim that stands on the grant.
+        // A member with a faster clock may end its grant before the claim by that grant ends.
         let left_out = replaced.or(context.faster());
         self.try_complete(now, left_out, context, out);
         self.yield_if_hopeless(now, context, out);
@@ -530,8 +530,8 @@ impl Grantor {
         let released = Released { election: election.clone(), asker, start };
         self.released_before((&from.who, from.address), release);
         if self.state(&election).is_none() && !self.remember_early(&election) {
-            // There is nothing to give up. A request that the release overtook may hold a grant for
-            // a while.
+            // No grant ends by this release. The grantor does not remember the release: a later
+            // request of the same Start takes a grant for one lease, in vain.
             emit(out, Some(election), OwnEvent::Ignored(Ignored::Full));
             return send(out, from, released);
         }
@@ -549,8 +549,8 @@ impl Grantor {
         let (by, bound) = ((&from.who, from.address), self.config.limits.watermarks);
         let unparked = state.raise_watermark(at, by, release.start, bound);
         if ends && self.phase != Phase::Serving {
-            // A release ends no quarantine (restart 3). Its sender repeats an unconfirmed release
-            // until it can be carried out.
+            // A grantor that does not serve carries out no release (restart 3). The sender repeats
+            // the release until the grantor confirms it.
             self.schedule(&election);
             return emit(out, Some(election), OwnEvent::Ignored(Ignored::NotServing));
         }

@@ -63,13 +63,13 @@ pub struct WallGrant {
 pub enum ClockFault {
     /// The candidate's clock is ahead of the grantor's by more than Δ.
     Ahead {
-        /// Shortest lead that explains the Start.
+        /// Least lead of the candidate's clock with which it could have sent this Start.
         by: Duration,
         skew: Duration,
     },
     /// The candidate's clock is behind the grantor's by more than Δ.
     Behind {
-        /// Shortest lag that explains the ok.
+        /// Least lag of the candidate's clock behind the grantor's, given this ok.
         by: Duration,
         skew: Duration,
     },
@@ -141,8 +141,8 @@ impl Grantor {
         Term { arrival: at, finish: boot, wall: Some(wall) }
     }
 
-    /// Translates F of grants anew after the wall clock has moved: the clock may have been set
-    /// back, or be right again. A grant that has ended stays over.
+    /// Translates F of live grants anew after the wall clock has moved against time since boot. A
+    /// grant that has ended stays over.
     pub(super) fn follow_wall(&mut self, now: &BothClocks) {
         let bound = self.config.clock_bound();
         for (election, state) in &mut self.elections {
@@ -168,7 +168,7 @@ impl Grantor {
 }
 
 impl Term {
-    /// Lengthens the term to that of the grant before: F never goes back while granted.
+    /// Lengthens the term to that of the grant `before`: F never goes back while granted.
     pub(super) fn cover(&mut self, before: &Grant) {
         let boot = before.wall.map_or(before.record.finish, |wall| wall.boot);
         self.finish = self.finish.max(boot);
@@ -177,7 +177,7 @@ impl Term {
         }
     }
 
-    /// F of a grant by both clocks, as they are now: the request may have waited since its arrival.
+    /// F by both clocks at the time of the grant: the request may have waited since its arrival.
     pub(super) fn close(&mut self, bound: ClockBound, now: Option<&BothClocks>) -> Time {
         let (Some(wall), Some(now)) = (&mut self.wall, now) else { return self.finish };
         wall.boot = self.finish;
@@ -207,7 +207,8 @@ impl Context {
         Some(WallStart { start: clocks.wall, skew })
     }
 
-    /// Step 8: E of an ok to `sent`; an error if clocks are not within their bounds.
+    /// Step 8: E by an ok to the request `sent`; an error if the clocks are not within their
+    /// bounds.
     pub(super) fn claim_of(
         &self,
         sent: &SentRequest,
@@ -236,8 +237,8 @@ impl Context {
 }
 
 impl Candidate {
-    /// Handles an ok that does not count, because clocks are not within their bounds: the grantor
-    /// might as well have refused.
+    /// Handles an ok that does not count, because the clocks are not within their bounds, like a
+    /// refusal.
     pub(super) fn on_wrong_clock(
         &mut self,
         now: Time,
@@ -262,7 +263,7 @@ impl Candidate {
         self.on_refused(now, member, &refused, context, out);
     }
 
-    /// Shortens claims after the wall clock has moved: the clock may have been set ahead.
+    /// Shortens claims after the wall clock has moved ahead against time since boot.
     pub(super) fn follow_wall(&mut self, now: &BothClocks, context: &Context) {
         let Some(campaign) = &mut self.campaign else { return };
         let bound = context.config.clock_bound();
@@ -281,20 +282,21 @@ impl Candidate {
 }
 
 impl Campaign {
-    /// The end on the wall clock of a claim by the oks of these members.
+    /// The end, on the wall clock, of a claim that rests on the oks of these members.
     pub(super) fn wall_until(&self, members: MemberSet) -> Option<WallTime> {
         members.iter().filter_map(|member| self.answers.oks.get(member)?.wall_until).min()
     }
 }
 
 impl Lease {
-    /// Tells handles the end on the wall clock, before the claim is raised.
+    /// The effect that gives handles the claim's end on the wall clock. Emitted before the claim is
+    /// raised.
     pub(super) fn bound(&self, election: &ElectionName) -> Option<Effect> {
         Some(Effect::Bound { election: election.clone(), wall: self.wall_until? })
     }
 }
 
-/// The lead of time since boot over the wall clock, by which deadlines were translated last.
+/// The lead of time since boot over the wall clock at the last translation of deadlines.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub(super) struct WallClock(Option<Lead>);
 

@@ -10,8 +10,8 @@ use super::event::OwnEvent;
 use crate::time::Time;
 use crate::timing::TimingError;
 
-/// Number of trips that are kept, and that are needed before a lease is judged. The percentile of
-/// a hundred trips leaves out the longest: a single stall, or a single lost lease, decides nothing.
+/// Number of trips that are kept, and that are needed before a lease is judged. The percentile of a
+/// hundred trips leaves out the longest, so a single stall decides nothing.
 const SAMPLES: usize = 100;
 /// Least span between two reports.
 const PAUSE: Duration = Duration::from_secs(60);
@@ -39,9 +39,9 @@ impl Hash for QuorumTrips {
 }
 
 impl QuorumTrips {
-    /// Notes a trip that ends at `now`. At most one trip counts in half the pause between two
-    /// renewals: a leader of thousands of elections would otherwise judge its network by an
-    /// instant.
+    /// Notes a trip that ends at `now`. In half the pause between two renewals only one trip
+    /// counts. Otherwise a leader of thousands of elections would judge its network by a single
+    /// moment.
     pub(super) fn observe(&mut self, now: Time, trip: Duration, config: &Checked) {
         if now < self.open {
             return;
@@ -75,7 +75,8 @@ impl QuorumTrips {
     }
 
     /// Reports whether the lease is too short for d, if the answer has changed, at most once in
-    /// [`PAUSE`]. The lease suffices again when it has room for a quarter more.
+    /// [`PAUSE`]. The lease suffices again when it has room for a round trip a quarter longer than
+    /// d.
     pub(super) fn news(&mut self, now: Time, config: &Checked) -> Option<OwnEvent> {
         let pauses = self.reported.is_some_and(|at| now.since(at) < PAUSE);
         if !self.is_news || pauses {
@@ -124,7 +125,7 @@ mod tests {
     }
 
     impl Network {
-        /// Another second passes for each of the trips.
+        /// Notes as many trips of this length, one each second.
         fn takes(&mut self, trips: usize, trip: Duration) {
             for _ in 0..trips {
                 self.seconds += 1;
@@ -176,7 +177,7 @@ mod tests {
         let mut network = Network::default();
         network.takes(100, ms(5));
         for _ in 0..100 {
-            // The percentile is long for 98 seconds, and short for a second.
+            // The percentile is long while the latest hundred trips include both long ones.
             network.takes(2, ms(600));
             network.takes(99, ms(5));
         }

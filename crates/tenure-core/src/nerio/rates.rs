@@ -30,10 +30,10 @@
 //! other slow clocks are faster. A single fast clock costs its member's vote, and a single slow
 //! clock stops its own node: other nodes go on.
 //!
-//! Slower members accuse no node. Beside a fast clock all other clocks are slower. Claims by the
-//! fast clock end early, which harms nobody. Each candidate that has measured the fast clock leaves
-//! out the grants of its member. A proof lasts. So if slower members counted, proofs about members
-//! that paused at different times would add up, and accuse a node that never paused.
+//! *Slower members accuse no node.* A node with a fast clock sees all other clocks as slower. Its
+//! claims end early, which harms nobody, and other candidates leave out its grants. If slower
+//! members counted, a machine that pauses would also leave a lasting proof. Several such proofs
+//! would accuse a node that never paused.
 //!
 //! *With a bound on skew all this is reported only.* Claims and grants then rest on wall clocks as
 //! well, and a virtual machine that pauses may break ρ.
@@ -58,7 +58,7 @@ const RESOLUTION: i128 = 1_000 * 1_000_000_000;
 /// Age at which the base of an estimate gets a successor. The successor replaces the base at twice
 /// this age.
 const BASE_AGE: Duration = Duration::from_secs(60 * 60);
-/// Span in which a sample with half the round trip replaces the base of an estimate.
+/// Span after the base of an estimate in which a sample with half the round trip replaces the base.
 const BASE_CHOICE: Duration = Duration::from_secs(60);
 
 /// A comparison of two clocks at one instant.
@@ -100,7 +100,7 @@ pub struct Apart {
     pub ours: Duration,
 }
 
-/// The proof about one member, with the bound that it exceeds.
+/// A proof about the clock of one member, with the bound ρ.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct ClockApart {
     pub member: NodeName,
@@ -146,7 +146,6 @@ struct PeerClock {
     next_base: Option<Sample>,
 }
 
-/// The clocks of the members.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Rates {
     clocks: ByMember<PeerClock>,
@@ -167,8 +166,8 @@ impl Hash for Rates {
 }
 
 impl Rates {
-    /// Compares the clock of `member` with this node's: an ok to the request of `sent` from the
-    /// process `(instance, inc)` arrived at `now`. Returns a new proof.
+    /// Compares the clock of `member` with this node's: an ok from the process `(instance, inc)`,
+    /// to the request that left at `sent`, arrived at `now`. Returns a new proof.
     pub(super) fn observe(
         &mut self,
         (sent, now): (Time, Time),

@@ -44,8 +44,8 @@ pub enum Record {
     /// Must survive a crash of the machine: the grantor's vote on the successor of this epoch. The
     /// grantor answers a proposer only after the record is durable.
     Vote { epoch: EpochId, vote: Box<Vote<Document>> },
-    /// All leases of earlier epochs have ended. Survives the machine, although its loss would only
-    /// make a restart wait.
+    /// All leases of earlier epochs have ended. Survives a crash of the machine, but its loss would
+    /// only make a restart wait.
     Settled { epoch: EpochId },
     /// Must survive a crash of the machine: no fence above `high` leaves this grantor before the
     /// record is durable, and a restart begins at `high`.
@@ -60,8 +60,8 @@ pub enum Record {
     /// Must survive a crash of the machine: the memory of each member. Answers that report these
     /// memories, and oks that rest on them, leave only after the record is durable.
     Roster(Vec<(NodeName, Entry)>),
-    /// Must survive the process only: a flush is not needed, because another boot of the machine
-    /// waits for all leases to end anyway.
+    /// Must survive the process only, so the record needs no flush: after another boot of the
+    /// machine the grantor waits for all leases to end anyway.
     ///
     /// After such a wait, the first grant shows that the wait is over. The grantor must not write a
     /// grant earlier: until a grant is written, every start waits again.
@@ -109,7 +109,8 @@ pub struct GrantRecord {
     pub fence_owner: Option<Tenancy>,
 }
 
-/// `L`: one attempt to lead and the leadership that it became, named by its first Start.
+/// `L`: an attempt to lead, and the leadership that it became. The first Start of the attempt names
+/// both.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Tenancy {
     pub who: Who,
@@ -126,7 +127,7 @@ impl From<GrantRecord> for Record {
 impl fmt::Display for Record {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            // The line leaves out `enters`: a start enters only the members of its settings.
+            // The line leaves out `enters`, which only repeats the members of the settings.
             Self::Identity { instance, boot, delta_max, .. } => {
                 write!(f, "identity {instance} {boot:?} delta_max {delta_max:?}")
             }

@@ -59,7 +59,7 @@ impl Roster {
         Self(entries)
     }
 
-    /// The written entries of these members.
+    /// The roster of these members, from the entries that were written down.
     pub(super) fn of(membership: &Membership, kept: &[(NodeName, Entry)]) -> Self {
         let mut this = Self(alloc::vec![None; membership.names().len()]);
         for (name, entry) in kept {
@@ -70,7 +70,7 @@ impl Roster {
         this
     }
 
-    /// The entries to be written down.
+    /// The entries with the names of their members, as a record has them.
     pub(super) fn named(&self, membership: &Membership) -> Vec<(NodeName, Entry)> {
         let entry = |(member, name): (usize, &NodeName)| Some((name.clone(), self.at(member)?));
         membership.names().iter().enumerate().filter_map(entry).collect()
@@ -134,9 +134,10 @@ impl Entry {
     }
 }
 
-/// The members whose answers are ignored, because another member names another memory of the same
-/// member. The pair is an example: such a member, and the member that names the other memory. Each
-/// of `words` is a member, its memory, and the memories that it has written down.
+/// The members whose answers are ignored: each has answered with one memory, while another member
+/// has written down another memory of that member. The pair is an example: such a member, and the
+/// other member. Each of `words` is a member, its memory, and the memories that it has written
+/// down.
 pub(super) fn replaced<'a>(
     words: impl Iterator<Item = (usize, Instance, &'a [Mark])> + Clone,
 ) -> Option<(MemberSet, (usize, usize))> {

@@ -11,8 +11,8 @@ use super::identity::{Instance, Stamp};
 
 /// `QT` (section 7): the stamps of the quorum that completed an instance, frozen at its completion.
 ///
-/// Only [`order`](Self::order) compares timestamps: timestamps without an order are an error that
-/// the caller reports, where `PartialOrd` would return a `false` that the caller might act on.
+/// Only [`order`](Self::order) compares timestamps: two timestamps without an order are an error
+/// that the caller reports. `PartialOrd` would return a `false` that the caller might act on.
 #[derive(Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(from = "Vec<(Instance, Stamp)>", into = "Vec<(Instance, Stamp)>")]
 pub struct QuorumTimestamp {

@@ -1,4 +1,5 @@
-//! Datagrams: an envelope that says whether to read on, and messages that stand alone.
+//! The format of datagrams: an envelope, by which a reader decides whether to read on, and messages
+//! that do not depend on each other.
 //!
 //! ```text
 //! magic "TNRE" | version 8 | digest u64 LE | to u8 | epoch, inc, name (postcard) | message*
@@ -8,17 +9,17 @@
 //! Epoch and digest are the [`EpochId`] for which the messages are meant (section 10.6); the digest
 //! of epoch 0 covers the settings that all participants must share. An id in an envelope proves
 //! nothing about its epoch. Datagrams for a member have its [number](super::Membership::number) in
-//! `to`, and no other node handles them. Otherwise a host name might lead to another member, and
-//! that member would end its grant by a release that is not for it. Other datagrams have 0 in `to`.
-//! A reader skips and counts messages of an unknown kind, so that kinds can be added. With a bound
-//! on skew, requests and oks have the kinds 48 and 49, and begin with their wall times.
+//! `to`, and no other node handles them. Otherwise a host name might lead to another member, which
+//! would end its own grant by a release for the member that was meant. Other datagrams have 0 in
+//! `to`. A reader skips and counts messages of an unknown kind, so that kinds can be added. With a
+//! bound on skew, requests and oks have the kinds 48 and 49, and begin with their wall times.
 //!
 //! Any sender can ask in any name, so questions must not be much shorter than their answers. A
 //! datagram must have [`REQUEST_BYTES`] for each request and each decision (kind 35) in it, and
 //! [`QUESTION_BYTES`] for each other question. The other questions are a verification, a query, a
 //! fence read, a question for a list (kinds 9, 17, 19), an order (21), a ping (14), a question for
 //! the epoch or its document (25, 27), or about the next epoch (29, 31, 33, 36, 38, 40, 43). Zeros
-//! of kind 255 fill the datagram up; a reader ignores a question without its bytes.
+//! of kind 255 fill the datagram up. A reader ignores a question in a datagram that is too short.
 
 mod of_skew;
 
@@ -49,7 +50,7 @@ pub const DATAGRAM_MAX: usize = 1_200;
 /// long. For an order this bound holds for the answer and the message to the holder together.
 pub const QUESTION_BYTES: usize = 280;
 
-/// Bytes of a datagram for each request, which bound its refusal or ok.
+/// Bytes of a datagram for each request, which bound the size of the refusal or the ok.
 pub const REQUEST_BYTES: usize = 144;
 
 /// Zeros behind a question or a request.
@@ -82,7 +83,7 @@ pub enum Dropped {
     Malformed,
     /// A message of a kind that this version does not know.
     Kind(u8),
-    /// A question or a request that needs more bytes than its datagram has left.
+    /// A question or a request in a datagram that is too short for it.
     Question,
 }
 
@@ -202,7 +203,7 @@ pub fn open(datagram: &[u8]) -> Result<(Envelope, Messages<'_>), Dropped> {
 #[derive(Clone, Debug)]
 pub struct Messages<'a> {
     rest: &'a [u8],
-    /// Bytes left of the datagram for questions and requests.
+    /// Bytes of the datagram that its further questions and requests may use.
     room: usize,
 }
 
@@ -244,7 +245,7 @@ impl<'a> Messages<'a> {
 /// forge the address to which the answer goes.
 const fn least(kind: u8) -> usize {
     match kind {
-        // A decision causes a question for its document.
+        // The recipient of a decision answers with a question for the document.
         REQUEST | WALL_REQUEST | DECIDED => REQUEST_BYTES,
         VERIFY | QUERY | LIST | FENCE_READ | ELECTIONS | CANDIDATES | ORDER | WHERE
         | DOCUMENT_READ | PREPARE | ACCEPT | RESTS_READ | READY_READ | CHANGE | ADMIT | FOUND
@@ -260,7 +261,7 @@ pub(super) const fn is_padded(message: &Message) -> bool {
 
 /// The bytes of `part` in a message.
 pub(super) fn length(part: &impl Serialize) -> usize {
-    // Cannot fail: every type here serializes. A failure would count as too long.
+    // Cannot fail, because every type here serializes. A failure would count as too long.
     postcard::serialize_with_flavor(part, postcard::ser_flavors::Size::default())
         .unwrap_or(DATAGRAM_MAX)
 }
@@ -691,8 +692,8 @@ mod tests {
         .collect()
     }
 
-    /// Fills one datagram with questions from a sender with a name of one byte. The answers of each
-    /// kind, as many as questions, have the longest names.
+    /// Fills one datagram with questions from a sender with a name of one byte. Each question gets
+    /// an answer with the longest names.
     #[test]
     fn answers_amplify_at_most_four_times() {
         let who_asks = Who { name: NodeName::new("n").unwrap(), inc: Inc(0) };
@@ -709,7 +710,7 @@ mod tests {
             while asker.push(&mut datagram, &question) {
                 asked += 1;
                 let each = answers.iter().map(|answer| together(&grantor, answer, asked));
-                // An order has an answer, and is passed on as well.
+                // The grantor answers an order, and also passes it on: count both messages.
                 let all = match &question {
                     Message::Grantor(ToGrantor::Order(_)) => each.sum(),
                     _ => each.max().unwrap(),
@@ -733,7 +734,8 @@ mod tests {
         }
     }
 
-    /// An asker that leaves out the filler gets no more questions into a datagram.
+    /// An asker leaves out the filler: a reader takes only as many questions as the datagram has
+    /// room for.
     #[test]
     fn short_questions_are_dropped() {
         let packer = packer(7);

@@ -17,7 +17,7 @@ use crate::name::{ElectionName, NodeName};
 pub struct Start {
     /// Random incarnation of the process, drawn after any fork.
     pub inc: Inc,
-    /// Seed of draws, random for each incarnation.
+    /// Seed of pseudo-random draws, drawn anew for each incarnation.
     pub seed: u64,
     pub memory: Option<Memory>,
 }

@@ -11,8 +11,8 @@ use crate::time::Time;
 use crate::waiting::{Obstacle, Waiting};
 
 impl Candidate {
-    /// Delays the next release until the end with which the claim was raised: the grace of the work
-    /// under the claim ends only then.
+    /// Delays the next release until the end of the claim as it was raised: the work under the
+    /// claim may use its grace until then.
     pub(in crate::nerio) fn wait_for_claim(&mut self, now: Time) {
         let lease = self.campaign.as_ref().and_then(|campaign| campaign.lease.as_ref());
         if let Some(shown) = lease.map(|lease| lease.shown).filter(|shown| now < *shown) {
@@ -20,9 +20,8 @@ impl Candidate {
         }
     }
 
-    /// Gives up a leadership after a handle has found that the claim has lapsed. The claim may
-    /// lapse on the wall clock before its end by time since boot. If the wall clock is then set
-    /// back, only the handle has seen the lapse.
+    /// Gives up a leadership after a handle has found that the claim has lapsed on the wall clock.
+    /// The core may not see this lapse, if the wall clock is set back soon afterwards.
     pub(in crate::nerio) fn give_up_lapsed(
         &mut self,
         now: Time,
@@ -49,7 +48,8 @@ impl Candidate {
                 self.wait_for_claim(now);
                 self.end(now, End::Lost(Loss::Clock), None, context, out);
             }
-            // Grants without a leadership end by themselves.
+            // The candidate has grants but does not lead: it releases nothing, and the grants end
+            // by themselves.
             Some(_) | None => campaign.begin_anew(self.last_start, now),
         }
     }

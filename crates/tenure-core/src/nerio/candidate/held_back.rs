@@ -14,8 +14,8 @@ impl Candidate {
     /// another candidate; the paper prints the negation (erratum 3).
     ///
     /// A candidate that has seen no leader for [long](super::super::ring::Ring::patience) starts
-    /// all the same. The weak leader's process may have no candidate, may reach no quorum, or may
-    /// hold grants that never become a quorum. Detectors may also disagree.
+    /// all the same. The weak leader's node may have no candidate, or may reach no quorum.
+    /// Detectors may also disagree.
     pub(super) fn is_held_back(&mut self, now: Time, context: &Context, out: &mut Out) -> bool {
         let Some(ring) = context.ring.as_ref().filter(|ring| ring.holds_back()) else {
             return false;

@@ -9,8 +9,8 @@ use crate::time::Time;
 
 impl Candidate {
     /// Gives back the grant of `member`, whose ok does not count, and asks `member` again after a
-    /// drawn pause. Without the pause, several such candidates would take the grant in turns and
-    /// keep it from all others for ever. A leader gives nothing back.
+    /// drawn pause. Without the pause, several such candidates could pass the grant among
+    /// themselves for ever. A leader gives nothing back.
     pub(in crate::nerio) fn give_back_useless(
         &mut self,
         now: Time,
@@ -24,10 +24,10 @@ impl Candidate {
         }
     }
 
-    /// Leaves the election to others if no quorum is possible: gives back all grants and places in
-    /// queues. Returns the members that may mend this; from then on the candidate asks only these
-    /// members. A silent member may have granted, so the candidate sends its release to silent
-    /// members, too.
+    /// Leaves the election to others if no quorum is possible: gives back all grants, and its
+    /// places in the grantors' queues. Silent members get a release, too, because they may have
+    /// granted. Returns the members without which no quorum is possible; from then on the candidate
+    /// asks only these.
     ///
     /// A candidate calls this when it asks, not at each answer: after the first of several answers,
     /// the next may make a quorum possible.
@@ -54,9 +54,9 @@ impl Candidate {
         Some(lost)
     }
 
-    /// Gives back the grants of `members`: their oks so far never count from now on. The candidate
-    /// asks the `useless` members again after a drawn pause. With a fixed pause, each of several
-    /// such candidates could come just before another leaves.
+    /// Gives back the grants of `members`, whose oks so far never count any more. The candidate
+    /// asks the `useless` members again after a drawn pause, so that several such candidates do not
+    /// keep the same rhythm.
     fn give_back(
         &mut self,
         now: Time,
@@ -80,9 +80,8 @@ impl Candidate {
 }
 
 impl Campaign {
-    /// The members that are lost to this candidate, if no quorum is possible without them: they are
-    /// silent, or cannot grant, or their grants do not count. `None` for a leader, whose lease ends
-    /// by itself.
+    /// The members that are lost to this candidate: silent, unable to grant, or with grants that do
+    /// not count. `None` if a quorum is possible without them, and for a leader.
     pub(super) fn hopeless(&self, now: Time, context: &Context) -> Option<MemberSet> {
         if self.lease.is_some() {
             return None;

@@ -54,14 +54,15 @@ use crate::standing::Standing;
 use crate::time::{Time, WallTime};
 use crate::waiting::Waiting;
 
-/// The candidate of a node in one election. Rare parts are boxed: with thousands of elections,
-/// renewals of smaller candidates are faster.
+/// The candidate of a node in one election. Rarely used parts are boxed: with thousands of
+/// elections, small candidates renew faster.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Candidate {
     pub(super) election: ElectionName,
     pub(super) campaign: Option<Campaign>,
     pub(super) pending: Option<Box<PendingRelease>>,
-    /// Highest fence heard of, so that a grantor accepts the next proposal at once.
+    /// Highest fence heard of. The candidate proposes a higher fence, which grantors accept at
+    /// once.
     pub(super) best: Fence,
     /// Latest Start. Each Start is above all earlier ones, so (p, Start) names an instance.
     pub(super) last_start: Time,
@@ -79,7 +80,7 @@ pub(super) struct Campaign {
     /// First Start of this attempt, which names the leadership.
     pub(super) first: Option<Time>,
     pub(super) fence: Fence,
-    /// Start of the last request when a grantor first refused a fence as too far ahead.
+    /// Latest Start at the time when a grantor first refused a fence as too far ahead.
     too_far: Option<Time>,
     /// Completed rounds since the lease was obtained in which no quorum accepted the fence.
     fence_rounds: u32,
@@ -114,12 +115,12 @@ pub(super) struct Lease {
     pub(super) settled: bool,
 }
 
-/// A leadership, as its first completion made it.
+/// A leadership, as its first completed instance established it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Office {
     pub(super) fence: Fence,
     pub(super) timestamp: QuorumTimestamp,
-    /// Number of the epoch.
+    /// Number of the epoch in which the leadership was won.
     pub(super) epoch: u64,
 }
 
@@ -259,8 +260,8 @@ impl Candidate {
         self.end(now, end, next, context, out);
     }
 
-    /// Answers a verification (section 10.5, steps 3 and 4, with errata 1 and 2): remembers the
-    /// promise before the answer leaves, and promises no more than the rest of the lease.
+    /// Answers a verification (section 10.5, steps 3 and 4, with errata 1 and 2). Remembers the
+    /// promise before the answer leaves. The promise is at most the rest of the lease.
     pub(super) fn on_verify(
         &mut self,
         now: Time,
@@ -276,7 +277,8 @@ impl Candidate {
         let left = left.min(context.config.verify_max);
         self.promise = self.promise.max(now.after(left));
         if context.supervisor.is_some() {
-            // The supervisor waits for the promise, too (supervised release 3).
+            // Write the promise down, so that the supervisor waits for its end (supervised release
+            // 3).
             out.push(Effect::Persist(Record::Promise { until: self.promise }));
         }
         // Promise the least real time left, at any clock rate (erratum 1).
@@ -307,8 +309,8 @@ impl Candidate {
         }
     }
 
-    /// Reports the reason why the campaign waits, if it has changed. Called at each new request,
-    /// when grantors that answer at once have already answered the previous request.
+    /// Reports the reason why the campaign waits, if the reason has changed. Called at each new
+    /// request, when most grantors have answered the previous request.
     fn say_what_it_waits_for(&mut self, now: Time, context: &Context, out: &mut Out) {
         let Some(campaign) = &self.campaign else { return };
         let silent = campaign.answers.reach.silence.silent(now, context.config.parked_for());
@@ -330,8 +332,7 @@ impl Candidate {
         }
     }
 
-    /// Reports `waiting` if it has changed: the reason why a campaign waits, or why the release of
-    /// an earlier leadership delays it.
+    /// Reports `waiting` if it has changed since the last report.
     pub(super) fn say(&mut self, now: Time, waiting: Waiting, context: &Context, out: &mut Out) {
         let said = match &mut self.campaign {
             Some(campaign) => campaign.reported.say(now, waiting, context.config.refresh),
@@ -344,8 +345,8 @@ impl Candidate {
 
     /// Goes on in another epoch: asks its members, and sends releases to them, too. A claim stays,
     /// because its grants stay. The candidate ignores answers of the previous epoch (2.5.1).
-    /// Otherwise, with an old ok of a and a new ok of d, the candidate would have a quorum in the
-    /// next epoch of a, d and e.
+    /// Otherwise an old ok of member a and a new ok of member d would be a quorum of the next epoch
+    /// a, d, e.
     pub(super) fn switch(&mut self, now: Time, context: &mut Context, out: &mut Out) {
         if let Some(pending) = &mut self.pending {
             pending.switch(now, &context.membership);
@@ -354,7 +355,8 @@ impl Candidate {
         // The drawn pause keeps leaders of many elections from renewing in one burst.
         let pause = self.draw(context.config.renew_after() / 8, "switch", context);
         if let Some(campaign) = &mut self.campaign {
-            // A leader's pause leaves most of its lease for repetitions.
+            // A leader waits for at most a quarter of its remaining lease, and has the rest for
+            // repetitions.
             let left = campaign.lease.as_ref().map(|lease| lease.until.since(now) / 4);
             let pause = left.map_or(Duration::ZERO, |left| pause.min(left));
             campaign.sent.clear();
@@ -389,24 +391,22 @@ impl Campaign {
         }))
     }
 
-    /// The members whose oks do not count, because another valid ok names another memory of the
-    /// same member. The pair is an example: such a member, and the sender of an ok that names its
-    /// other memory.
+    /// The members whose oks do not count: another valid ok names another memory of the member. The
+    /// pair is an example: such a member, and the sender of that other ok.
     pub(super) fn replaced(&self, now: Time) -> Option<(MemberSet, (usize, usize))> {
         let live = self.answers.oks.iter().filter(move |(_, ok)| now < ok.good_until);
         replaced(live.map(|(member, ok)| (*member, ok.instance, &ok.memories[..])))
     }
 
-    /// The first of the waiting candidates, if a grantor has named it lately. A candidate that was
-    /// named earlier may have died.
+    /// The first of the waiting candidates, if a grantor has named it lately. Otherwise that
+    /// candidate may have died.
     pub(super) fn successor(&self, now: Time, config: &Checked) -> Option<&NodeName> {
         let (name, named_at) = self.waiting.as_ref()?;
         let lately = now.since(*named_at) < config.heard_within();
         lately.then_some(name)
     }
 
-    /// Begins another attempt, which would be another leadership: nothing of the last attempt
-    /// counts.
+    /// Begins another attempt to lead, for which no ok of the last attempt counts.
     pub(super) fn begin_anew(&mut self, last_start: Time, at: Time) {
         self.first = None;
         self.fence_rounds = 0;

@@ -1,4 +1,4 @@
-//! Requests of a candidate, and the oks that count: from when, for how long, and which together.
+//! Requests of a candidate, and its oks: how long each is good, and which oks count together.
 
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -29,8 +29,8 @@ pub(in crate::nerio) struct Answer {
     pub(in crate::nerio) stamp: Stamp,
     /// Fence that the grantor accepted for this leadership.
     pub(in crate::nerio) accepted: Option<Fence>,
-    /// Time from which reports about other candidates count: the Start of the grant, or the arrival
-    /// of the ok if the request had waited for a rival.
+    /// Time before which refusals of other members no longer count: the Start of the grant, or the
+    /// arrival of the ok if the request had waited for a rival.
     pub(in crate::nerio) news: Time,
     /// `Start + (1 − ρ)δ`: the end of the ok, on the candidate's clock.
     pub(in crate::nerio) good_until: Time,
@@ -39,9 +39,8 @@ pub(in crate::nerio) struct Answer {
 }
 
 impl Answer {
-    /// Makes the answer from an ok to `sent`. Every field comes from this ok, and no field from an
-    /// earlier ok (parked requests 4, 5). The ok is good for a span that begins with the send
-    /// (section 3, step 8).
+    /// The answer that an ok to `sent` gives, without anything from an earlier ok (parked requests
+    /// 4, 5). The ok is good for a span that begins with the send (section 3, step 8).
     pub(in crate::nerio) fn of(
         now: Time,
         granted: Granted,
@@ -63,8 +62,7 @@ impl Answer {
 
 impl Campaign {
     /// The members whose oks complete the instance, and their E: the latest instant before which
-    /// all oks of some quorum are good. Oks of `left_out` members do not count: the clock of such a
-    /// member is faster, or the ok of another member names another memory of this member.
+    /// all oks of some quorum are good. Oks of `left_out` members do not count.
     pub(in crate::nerio) fn best_quorum(
         &self,
         now: Time,

@@ -13,8 +13,8 @@ use crate::name::NodeName;
 use crate::standing::Standing;
 use crate::time::Time;
 
-/// Maximum number of remembered orders; the candidate forgets the oldest. An order arrives often:
-/// through each grantor, and repeated by its sender for some seconds.
+/// Maximum number of remembered orders; the candidate forgets the oldest. The same order arrives
+/// through several grantors, and its sender repeats it for some seconds.
 const ORDERS_MAX: usize = 16;
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]

@@ -28,9 +28,11 @@ pub(in crate::nerio) struct PendingRelease {
     pub(in crate::nerio) pause: Duration,
     /// The members that may have granted, for each epoch; the present epoch is the last.
     pub(in crate::nerio) targets: Vec<Target>,
-    /// Whether a quorum has confirmed the release, of the epoch that was present at that time.
+    /// Whether a quorum of an epoch has confirmed the release, while that epoch was the present
+    /// one.
     pub(in crate::nerio) told: bool,
-    /// Whether the candidate gave up to let others lead: no new request may overtake the release.
+    /// Whether the candidate gave up to let others lead. Then no new request may overtake the
+    /// release.
     on_purpose: bool,
 }
 
@@ -60,7 +62,7 @@ impl PendingRelease {
         context: &Context,
     ) -> Self {
         let longest = context.longest_lease();
-        // Leases of the previous epoch may still last.
+        // Release to the members of the previous epoch, too, whose leases may still last.
         let epochs = context.before(now).into_iter().chain([&context.membership]);
         Self {
             start,
@@ -80,9 +82,9 @@ impl PendingRelease {
         self.again.min(self.until)
     }
 
-    /// The earliest time of a new attempt: after the send of the release. If the candidate gave up
-    /// to let others lead, a quorum must also have confirmed the release, or the lease must be
-    /// over. An earlier request would take the grant back from the rival.
+    /// The earliest time of a new attempt: after the first send of the release. A candidate that
+    /// gave up to let others lead also waits until a quorum has confirmed the release, or the lease
+    /// is over.
     pub(in crate::nerio) fn not_before(&self) -> Time {
         if self.on_purpose && !self.told { self.until } else { self.hold.next() }
     }

@@ -14,7 +14,7 @@ use crate::name::ElectionName;
 use crate::time::Time;
 
 impl Candidate {
-    /// Handles a refusal, which names the rival in the way and the rest of its grant.
+    /// Handles a refusal. A refusal may name a rival, and the rest of the rival's grant.
     pub(in super::super) fn on_refused(
         &mut self,
         now: Time,
@@ -61,8 +61,8 @@ impl Candidate {
                 campaign.on_held(member, refused.start, holder, (rank, until));
                 let settled = campaign.lease.as_ref().is_some_and(|lease| lease.settled);
                 if settled && !holder.leading {
-                    // The rival cannot win, and will give this grantor back: ask again soon, so
-                    // that our request waits there and gets the grant before the next candidate.
+                    // The rival cannot win, and will give this grant back. Ask again soon, so that
+                    // our request already waits at the grantor by then.
                     campaign.next_at = campaign.next_at.min(now.after(context.config.refresh));
                 }
             }
@@ -83,7 +83,7 @@ impl Candidate {
     }
 
     /// Whether the refused lease follows the network, and this candidate now asks for a shorter
-    /// lease: this refusal, or the same refusal of another grantor, has shortened the lease.
+    /// lease. This refusal, or an earlier refusal of another grantor, has then shortened the lease.
     fn follows(
         &mut self,
         now: Time,
@@ -119,17 +119,16 @@ impl Candidate {
         }
     }
 
-    /// Undoes a split vote: a candidate that cannot win any more yields to a rival that is in its
-    /// way and ranks above it. The candidate gives up the grants at hand; its requests at other
-    /// grantors go on waiting.
+    /// Undoes a split vote: if this candidate cannot win any more, it yields to a rival that ranks
+    /// above it. The candidate gives its grants back; its requests at other grantors go on waiting.
     ///
-    /// - A grantor that is silent or cannot grant counts for no candidate. Two candidates, each
-    ///   with a grant that the other needs, would otherwise wait for this grantor for ever.
+    /// - A grantor that is silent or cannot grant counts for no candidate. Otherwise two
+    ///   candidates, each with a grant that the other needs, would wait for this grantor for ever.
     /// - Ranks decide, never numbers of votes: candidates see different numbers, and both would
     ///   yield.
-    /// - A refusal from before the last grant does not count: the grant came because a rival left.
-    /// - A refusal that names a leader counts only once this leader has renewed: a dead leader may
-    ///   still hold grants.
+    /// - Refusals from before the last grant do not count, because a rival may have left since.
+    /// - A refusal that names a leader counts only after a renewal of this leader: a dead leader
+    ///   may still hold grants.
     pub(in crate::nerio) fn yield_if_hopeless(
         &mut self,
         now: Time,
@@ -181,10 +180,10 @@ impl Candidate {
 }
 
 impl Campaign {
-    /// Handles a grant to a request that waited at `member`: the rival there has left, and soon
-    /// leaves other grantors. Older refusals that name this rival are no reason to yield any more.
-    /// The candidate asks again at once for the grants that it yielded to the rival. Each departure
-    /// counts once, so the candidate does not ask for ever.
+    /// Handles a grant to a request that waited at `member`: the rival there has left, and other
+    /// grantors soon know. Older refusals that name this rival are no reason to yield any more. The
+    /// candidate asks again at once for the grants that it yielded to the rival, once for each
+    /// departure.
     pub(in crate::nerio) fn on_left(&mut self, now: Time, member: usize) {
         let Some(gone) = self.answers.refusals.remove(member) else { return };
         self.answers.refusals.retain(|rival| rival.who != gone.who);
@@ -225,8 +224,8 @@ impl Campaign {
                     (start, rank, until, granted);
                 return;
             }
-            // Another rival holds this grant, so the earlier rival has gone: with the next refresh
-            // ask again for the grants that were yielded to the earlier rival.
+            // Another rival holds this grant now, so the earlier rival has gone. With the next
+            // refresh, ask again for the grants that this candidate yielded to the earlier rival.
             self.answers.held_off.retain(|(rival, _)| rival.as_ref() != Some(&known.who));
         }
         let (who, renewed) = (holder.who.clone(), Time::ZERO);

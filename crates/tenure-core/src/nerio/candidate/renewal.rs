@@ -1,5 +1,5 @@
 //! The request that follows a completion: for the fence, for the first lease of full length, or for
-//! the renewal; and the reports about renewals that do not complete.
+//! the renewal. Also the reports about renewals that do not complete.
 
 use core::time::Duration;
 
@@ -25,7 +25,7 @@ impl Candidate {
         let Some(campaign) = &mut self.campaign else { return };
         let settled = campaign.lease.as_ref().is_some_and(|lease| lease.settled);
         let period = match &campaign.lease {
-            // The present lease may be from before δ grew.
+            // The present lease may be shorter than δ, which has grown since.
             Some(lease) if context.following.is_some() => period.min(lease.until.since(now) / 3),
             Some(_) | None => period,
         };
@@ -45,13 +45,13 @@ impl Candidate {
         }
     }
 
-    /// Reports the reason why a lease of full length is not renewed, once the renewal is overdue,
-    /// and whether a spare member is left. Called at each request of a leader, so that grantors
-    /// that answer at once have answered.
+    /// Reports why a lease of full length is not renewed, once the renewal is overdue, and whether
+    /// a spare member is left. Called at each request of a leader, when most grantors have answered
+    /// the previous request.
     pub(super) fn say_what_is_missing(&mut self, now: Time, context: &mut Context, out: &mut Out) {
         let (config, retry) = (&context.config, context.retry());
         let Some(campaign) = &self.campaign else { return };
-        // If this request is itself late, answers to the request before may be unread.
+        // If this request is itself late, answers to the previous request may still be unread.
         let is_late = now.since(campaign.next_at) >= retry;
         let settled = campaign.lease.as_ref().filter(|lease| lease.settled);
         let Some(lease) = settled.filter(|_| !is_late) else { return };
@@ -73,7 +73,7 @@ impl Candidate {
     }
 
     /// The pause between renewals: 87.5 to 100 % of a third of the lease, constant for one
-    /// election. Elections that began together drift apart instead of renewing in one burst.
+    /// election. The draw keeps elections that began together from renewing in one burst.
     fn renewal_period(&self, context: &Context) -> Duration {
         let longest = context.config.renew_after();
         longest - context.draw.span(longest / 8, self.election.as_str(), "renewal", 0)
@@ -82,7 +82,7 @@ impl Candidate {
 
 impl Campaign {
     /// The pause before the next proposal of the fence: none after the first round, then longer
-    /// each time, because a grantor that cannot write accepts no fence.
+    /// each time. A grantor that cannot write accepts no fence, so proposals may fail for long.
     fn fence_pause(&self, context: &Context) -> Duration {
         match self.fence_rounds {
             0 => Duration::ZERO,

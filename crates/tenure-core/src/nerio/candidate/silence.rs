@@ -37,8 +37,8 @@ impl Silence {
     }
 }
 
-/// Silence of members as all leaders of a node see it: a member that answers in one election is not
-/// silent in another.
+/// The silence of members toward all leaders of a node: a member that answers in one election
+/// counts as heard in all.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(in crate::nerio) struct LeaderSilence {
     pub(in crate::nerio) members: Silence,
@@ -47,7 +47,7 @@ pub(in crate::nerio) struct LeaderSilence {
 }
 
 /// Empty, because silence decides only what is reported: the model check in `tenure-sim`, which
-/// compares hashes, need not tell states apart by it.
+/// compares hashes, need not tell states apart by silence.
 impl Hash for LeaderSilence {
     fn hash<H: Hasher>(&self, _: &mut H) {}
 }
@@ -65,8 +65,8 @@ impl LeaderSilence {
         self.members = Silence { since };
     }
 
-    /// Reports whether one more silent member would end the leaderships of this node, if the answer
-    /// has changed. A member counts as silent after a `lease`.
+    /// Reports whether one more silent member would end the leaderships of this node, when this
+    /// changes. A member counts as silent after a `lease`.
     pub(in crate::nerio) fn news(
         &mut self,
         now: Time,
@@ -111,7 +111,7 @@ mod tests {
         Arc::clone(config.check().unwrap().membership())
     }
 
-    /// Member c is silent, and has another position in the next epoch.
+    /// Member c is silent. In the next epoch c has another position, and still counts as silent.
     #[test]
     fn silence_survives_switch() {
         let (before, next) = (membership(["b", "c", "d"]), membership(["c", "d", "e"]));

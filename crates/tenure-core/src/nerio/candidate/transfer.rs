@@ -1,4 +1,4 @@
-//! Handing over: a leadership ends once its successor waits at a quorum of grantors.
+//! Handing over: a leadership ends once the named successor waits at a quorum of grantors.
 
 use alloc::boxed::Box;
 
@@ -48,8 +48,8 @@ impl Candidate {
         }
     }
 
-    /// The successor, once a quorum of grantors reports that it waits. If the transfer only probes,
-    /// this reports the successor, and the leadership goes on.
+    /// The successor, once a quorum of grantors reports that the successor waits. If the transfer
+    /// only probes, the candidate reports the successor and goes on leading.
     pub(in crate::nerio) fn hand_over_to(
         &mut self,
         member: usize,

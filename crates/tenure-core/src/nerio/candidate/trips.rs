@@ -26,7 +26,7 @@ impl Prompt {
         quorums.is_quorum(self.0)
     }
 
-    /// Adds `member`; true if the members are a quorum now, and were none before.
+    /// Adds `member`; true if the members become a quorum by it.
     fn completes(&mut self, member: usize, quorums: &Quorums) -> bool {
         let before = self.is_quorum(quorums);
         self.0 = self.0.with(member);
@@ -63,9 +63,8 @@ impl Campaign {
     }
 
     /// Notes that a lease ended at `until` before a quorum had answered its last renewal: the trip
-    /// took at least that long. A quorum that refused is not slow. A lease that follows the network
-    /// ignores this silence: otherwise two outages would lengthen the lease, and a later crash
-    /// would cost a longer wait.
+    /// took at least that long. A lease that follows the network ignores this trip: otherwise two
+    /// outages would lengthen the lease, and a later crash would cost a longer wait.
     pub(in crate::nerio) fn observe_silence(&self, now: Time, until: Time, context: &mut Context) {
         let Some(first) = self.sent.first().filter(|_| context.following.is_none()) else { return };
         if !self.answers.prompt.is_quorum(context.membership.quorums()) {

@@ -44,8 +44,8 @@ impl Hash for Hindrances {
     fn hash<H: Hasher>(&self, _: &mut H) {}
 }
 
-/// The last report of a reason to wait, or not to renew the lease, and its time. A change of epochs
-/// repeats no report.
+/// The last report of a reason to wait, or not to renew the lease, and its time. The report is kept
+/// over a change of epochs.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(in crate::nerio) struct Reported(Option<Box<(Waiting, Time)>>);
 
@@ -55,13 +55,14 @@ impl Hash for Reported {
 }
 
 impl Reported {
-    /// Notes that the lease was renewed: the next reason is news, even if it was reported before.
+    /// Notes that the lease was renewed, so that the next reason is reported even if it is the
+    /// same.
     pub(in crate::nerio) fn renewed(&mut self) {
         self.0 = None;
     }
 
-    /// Reports `waiting` if the reason has changed, at most once in `pause`: a reason that changes
-    /// to and fro causes few reports.
+    /// Reports `waiting` if the reason has changed, but at most once in `pause`: reasons may change
+    /// to and fro.
     pub(super) fn say(&mut self, now: Time, waiting: Waiting, pause: Duration) -> Option<Waiting> {
         if let Some((told, at)) = self.0.as_deref() {
             let same = waiting.is_as(told, pause);
@@ -101,7 +102,8 @@ impl Hindrances {
         let word = match &refused.refusal {
             Refusal::Held { holder, .. } => {
                 let leaves = holder.leaving.map(|held| now.after(config.drift.stretch(held)));
-                // Most often the refusal names the same holder as before.
+                // Usually the refusal names the same holder as before: update the entry without
+                // allocation.
                 if let Some(Word::Held { who, leading, leaves: until }) = self.words.get_mut(member)
                     && *who == holder.who.name
                 {
@@ -122,7 +124,7 @@ impl Hindrances {
         self.words.insert(member, word);
     }
 
-    /// The first reason without which a quorum could be won. The order: a shared name, silent
+    /// The first reason that keeps the candidate from a quorum. The order: a shared name, silent
     /// members, lost memories, refusals that an operator must mend, rivals.
     pub(super) fn waiting(&self, silent: MemberSet, membership: &Membership) -> Option<Waiting> {
         let possible = |excluded: MemberSet| membership.quorums().is_possible(excluded);
@@ -184,7 +186,7 @@ impl Hindrances {
         })
     }
 
-    /// The reason that names one holder: the leader, or else the holder of most grants.
+    /// The reason that names a rival: a holder that leads, or else the holder of most grants.
     fn before(&self) -> Option<Waiting> {
         let held = self.words.values().filter_map(|word| match word {
             Word::Held { who, leading, leaves } => Some((who, *leading, *leaves)),

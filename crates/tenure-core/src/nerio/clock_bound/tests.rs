@@ -43,8 +43,9 @@ fn small_shifts_move_nothing() {
 }
 
 proptest! {
-    /// Two wall clocks differ by at most Δ, and the two parts of a reading are any span apart. The
-    /// claim ends on the candidate's wall clock at least Δ before the grant ends on the grantor's.
+    /// Two wall clocks differ by at most Δ, and each node reads its two clocks any span apart. The
+    /// claim ends on the candidate's wall clock at least Δ before the grant ends on the grantor's
+    /// wall clock.
     #[test]
     fn walls_within_skew_suffice(
         candidate in -50_000_000_i64..=50_000_000,
@@ -68,8 +69,7 @@ proptest! {
             let finish = start.after(DELTA).after(bound.skew.unwrap());
             let grant = bound.grant_ends_at(finish, &now);
             let lasts = i64::try_from(grant.since(now.boot).as_nanos()).unwrap();
-            // When the grant ends, the grantor's wall clock shows at least this time, whether it
-            // was read late or not.
+            // When the grant ends, the grantor's wall clock shows at least this time.
             prop_assert!(shifted(arrives + lasts + moved) >= finish);
         }
     }

@@ -5,8 +5,8 @@
 //!
 //! 1. `nerio 3`, the name of this encoding;
 //! 2. the cluster's name;
-//! 3. the number of members, then the name of each, sorted. Addresses are left out: a member may
-//!    have another address on each machine, and another address tomorrow;
+//! 3. the number of members, then the name of each, sorted. Addresses are left out, because each
+//!    machine may know another address of a member;
 //! 4. the quorum system as a text of names;
 //! 5. ρ in parts per billion, 4 bytes.
 //!

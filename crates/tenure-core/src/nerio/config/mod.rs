@@ -8,7 +8,7 @@
 //! | may differ from node to node | because |
 //! |---|---|
 //! | addresses of members | a name identifies a member, and each host may know another address |
-//! | `lease`, `lease_auto` | every request carries its own δ, and a grantor refuses one above its `delta_max` |
+//! | `lease`, `lease_auto` | each request has its δ; a grantor refuses a δ above its `delta_max` |
 //! | `delta_max` | a lease is at most the smallest of its quorum; a grantor that lost its memory |
 //! | | waits for the largest of the quorum whose fences it reads |
 //! | `round_trip`, `refresh` | pauses between questions: a grantor with a shorter `refresh` than |
@@ -64,20 +64,20 @@ use crate::name::{ClusterName, NodeName};
 pub struct Config {
     /// Keeps clusters that share a network apart: a node ignores datagrams of another cluster.
     pub cluster: ClusterName,
-    /// The grantors, 1 to 31, each name and each address once. Three survive the loss of one, five
-    /// the loss of two; more than seven only cost time. Only a grid depends on the order. Grantors
-    /// whose lists have different names report a digest mismatch, and never elect two leaders. A
-    /// node that is no grantor needs the name of one grantor that runs, and learns the others. The
-    /// position of a member is its place in the [`membership`](Checked::membership), not in this
-    /// list.
+    /// The grantors, 1 to 31, each name and each address once. Three grantors survive the loss of
+    /// one, five the loss of two; more than seven only cost time. Only a grid depends on the order.
+    /// Grantors whose lists have different names report a digest mismatch, and never elect two
+    /// leaders. A node that is no grantor needs the name of one grantor that runs, and learns the
+    /// others. The position of a member is its place in the [`membership`](Checked::membership),
+    /// not in this list.
     pub members: Vec<Member>,
     /// The sets of grantors that suffice (section 2), over as many members as the list has. Any two
     /// of them meet; the constructor proves that. Use a majority unless grantors differ in
     /// reliability or location. Default: majority.
     pub quorums: Quorums,
     /// ρ, the bound on every clock's rate error (section 3), at most [`Config::DRIFT_MAX`]. A value
-    /// that is too small makes two leaders possible; a larger value costs its share of every lease.
-    /// Default 10⁻³, twice the rate at which Linux slews a clock.
+    /// that is too small makes two leaders possible; a larger value shortens every claim. Default
+    /// 10⁻³, twice the rate at which Linux slews a clock.
     pub drift: Drift,
     /// Δ, the bound on the difference of any two wall clocks of the cluster (section 4), from
     /// [`Config::SKEW_MIN`] to [`Config::SKEW_MAX`]. Where it is set, a claim ends in time if
@@ -146,9 +146,9 @@ pub struct Config {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct AutoReplace {
     /// Span for which a quorum of members, each on its own clock, hears nothing of the lost memory.
-    /// With a short span, a second node started by mistake under a member's name takes the member's
-    /// place while the member is busy or cut off for a moment. With a long span, the cluster is
-    /// without a spare node for longer.
+    /// With a short span, a second node that was started by mistake under a member's name takes the
+    /// place of a member that is only busy for a moment. With a long span, the cluster is without a
+    /// spare node for longer.
     pub silence: Duration,
     /// Least span between two replacements of one member. Each other member measures the span on
     /// its own clock, and knows only the replacements since its own start. With a short span, a
@@ -191,24 +191,23 @@ impl Config {
     /// The largest `delta_max` and lease: a restarted grantor makes the cluster wait for about a
     /// day at most.
     pub const DELTA_MAX_MAX: Duration = Duration::from_secs(24 * 60 * 60);
-    /// The largest ρ, a quarter: a clock that is further off is broken, and above two thirds no
-    /// lease would outlive its first renewal.
+    /// The largest ρ, a quarter: a clock that is further off is broken.
     pub const DRIFT_MAX: Drift = match Drift::from_parts_per_billion(250_000_000) {
         Ok(drift) => drift,
         Err(_) => panic!("a quarter is below one"),
     };
 
-    /// The smallest Δ, as long as the allowance for the readings of clocks.
+    /// The smallest Δ: two readings of clocks that have not moved may differ by as much.
     pub const SKEW_MIN: Duration = Duration::from_millis(1);
     /// The largest Δ: clocks that are further off are not synchronized.
     pub const SKEW_MAX: Duration = Duration::from_secs(60);
 
-    /// The shortest first lease, unless the lease itself is shorter: a new leader's work has time
-    /// to begin before the first renewal.
+    /// The shortest first lease, unless the lease itself is shorter: the work of a new leader needs
+    /// time to begin before the first renewal.
     const FIRST_MIN: Duration = Duration::from_secs(1);
     /// The shortest silence before a replacement without an operator.
     const SILENCE_MIN: Duration = Duration::from_secs(10);
-    /// The pause between two such replacements of one member.
+    /// The pause between two replacements of one member without an operator.
     const REPLACED_EVERY: Duration = Duration::from_secs(60 * 60);
     /// The shortest pause before a lost renewal is repeated, unless the lease is too short for it.
     const RETRY_MIN: Duration = Duration::from_millis(50);
@@ -328,7 +327,6 @@ impl Config {
         self.clock_bound().outlasts(self.delta_max)
     }
 
-    /// The bounds on clocks.
     pub(in crate::nerio) const fn clock_bound(&self) -> ClockBound {
         ClockBound { drift: self.drift, skew: self.clock_skew_max }
     }

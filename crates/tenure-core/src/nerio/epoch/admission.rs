@@ -79,7 +79,7 @@ pub enum Hindrance {
 }
 
 impl Hindrance {
-    /// Whether both are the same reason, with different numbers.
+    /// Whether both are the same reason, whatever their numbers are.
     #[must_use]
     pub fn is_like(&self, other: &Self) -> bool {
         core::mem::discriminant(self) == core::mem::discriminant(other)

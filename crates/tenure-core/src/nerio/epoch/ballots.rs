@@ -96,7 +96,7 @@ pub struct Accepted {
     pub acceptor: Acceptor,
 }
 
-/// The successor of an epoch is decided. The message teaches its recipient whom to ask.
+/// The successor of an epoch is decided. A recipient learns from this message only whom to ask.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Decided {
     /// A ballot by which a quorum accepted the successor, if the sender knows one.

@@ -43,8 +43,8 @@ pub enum SeatChange {
     Remove {
         name: NodeName,
     },
-    /// Another memory for a member: the memory of the blank with this name, or `instance` if two
-    /// such blanks run.
+    /// Another memory for a member: that of the blank with this name, or `instance` if two such
+    /// blanks run.
     Replace {
         name: NodeName,
         /// Hosts of the seat after the change; if empty, the seat keeps its present hosts.
@@ -97,7 +97,8 @@ pub enum ChangePhase {
     Ready,
     /// The member asks all members to accept the change, which can no longer be cancelled.
     Deciding,
-    /// Members vote only when they know all leases from before their epoch, within this span.
+    /// The member waits, for at most `within`, until enough members know all leases from before
+    /// their epoch: only then do they vote.
     Learning { within: Duration },
 }
 
@@ -183,7 +184,7 @@ pub enum ChangeError {
          the new members with --quorums, and repeat the change"
     )]
     QuorumsNeeded,
-    /// The quorums, or the document with them, break a rule.
+    /// The quorums break a rule, or the document with these quorums does.
     #[error("{why}")]
     Document { why: Text },
     #[error(

@@ -1,18 +1,17 @@
 //! The answers of members about the epoch of a node without a grantor.
 //!
 //! The node begins with the epoch of its settings, whose list may be incomplete or old. Any single
-//! member may be a stray: an operator started this member with an empty directory and another list.
-//! So a single answer neither confirms an epoch nor moves the node to another cluster.
+//! member may be a *stray*, a member that an operator started with an empty directory and another
+//! list. So a single answer neither confirms an epoch nor moves the node to another cluster.
 //!
 //! - *A quorum confirms.* A node and the stray member c have an old list. If the answer of c
 //!   confirmed the epoch of that list, the node would ignore all other members for ever.
 //! - *A quorum that agrees on another epoch 0 moves the node.* The stray member c is a cluster by
-//!   itself. If its answer sufficed, the node would lead by c alone, beside a leader of a and b.
-//!   The answer of c alone does not suffice in a list of two either, although every quorum there
-//!   has c. Two stray members do not agree if each is a cluster by itself.
+//!   itself. If its answer sufficed, the node would lead by c alone, beside a leader of a and b. In
+//!   a list of two members, the answer of c alone does not suffice either.
 //! - 3.11: *The answer of a blank confirms nothing.* A candidate asks before the founding, and all
-//!   members answer that they wait. If that confirmed the list, the candidate would ignore the
-//!   founded epoch for ever.
+//!   members answer that they wait. If these answers confirmed the list, the candidate would ignore
+//!   the founded epoch for ever.
 //! - *Only a member's latest answer is used*, by the Start of its question. The member may have
 //!   left the cluster that a delayed answer names.
 
@@ -41,7 +40,6 @@ impl Confirmation {
         Self { since: now, ..Self::default() }
     }
 
-    /// Whether a quorum has confirmed the epoch.
     pub(in crate::nerio) const fn is_confirmed(&self) -> bool {
         self.is_confirmed
     }
@@ -78,8 +76,8 @@ impl Confirmation {
     }
 
     /// Notes that `member` names another epoch 0, with this digest, in its
-    /// [latest](Self::is_latest) answer, to the question of `start`. An earlier answer in this
-    /// epoch stays: it may be one of the oks by which a candidate leads.
+    /// [latest](Self::is_latest) answer, to the question of `start`. An earlier answer of the
+    /// member in this epoch stays valid: a candidate may lead by it.
     pub(in crate::nerio) fn names(&mut self, member: usize, start: Time, founding: u64) {
         if !self.is_confirmed {
             self.latest.insert(member, start);

@@ -114,8 +114,8 @@ pub enum DocumentError {
 }
 
 impl DocumentError {
-    /// Whether the copy of another member may lack this fault, for a document of this origin. The
-    /// digest of an upgraded document does not cover such faults, so copies may differ.
+    /// Whether the copy of another member may be without this fault. The digest of an upgraded
+    /// document does not cover all parts, so copies of it may differ in the other parts.
     pub(in crate::nerio) const fn is_of_copy(&self, origin: Origin) -> bool {
         let is_outside = matches!(
             self,
@@ -244,7 +244,7 @@ impl Document {
         if !follows || number > Self::NUMBER_MAX {
             return Err(DocumentError::Number { number, before: before.number });
         }
-        // `founding` and `before.digest` are 0 in epoch 0.
+        // In epoch 0 both digests are 0. In the epoch that follows, both are the digest of epoch 0.
         if before.number == 0 && founding != before.digest {
             return Err(DocumentError::Founding);
         }

@@ -28,8 +28,8 @@ const SKIPS: u8 = 3;
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(in crate::nerio) struct Learning {
     reading: Option<Reading>,
-    /// Verdicts, the oldest first. The node does not read a document again if a verdict is known: a
-    /// useless document delays no other document, even if the member that names it answers first.
+    /// Verdicts, the oldest first. The node does not read a document again if a verdict is known,
+    /// so a useless document delays no other document.
     verdicts: Vec<(EpochId, Verdict)>,
 }
 
@@ -53,7 +53,7 @@ pub(in crate::nerio) enum Taken {
     Unfinished,
     /// The document of the epoch, which fits the settings.
     Fits(Arc<Membership>),
-    /// The part is useless, or the document is.
+    /// The node cannot use the part, or the document.
     Useless,
 }
 
@@ -95,7 +95,6 @@ impl EpochNews {
 }
 
 impl Learning {
-    /// Whether the node reads a document.
     pub(in crate::nerio) const fn is_reading(&self) -> bool {
         self.reading.is_some()
     }
@@ -211,7 +210,8 @@ impl Learning {
         }
     }
 
-    /// Judges a whole document. A fault of one copy does not condemn its epoch.
+    /// Judges a whole document. If only the copy of this member may have the fault, the verdict is
+    /// [`Verdict::Unreadable`].
     fn read(&mut self, by: EpochNews, document: Document, config: &Config, out: &mut Out) -> Taken {
         let (epoch, origin) = (document.id(), document.origin);
         match Membership::read(Arc::new(document), config) {
@@ -233,7 +233,6 @@ impl Learning {
     }
 }
 
-/// Ignores a part.
 fn useless(out: &mut Out) -> Taken {
     emit(out, None, OwnEvent::Ignored(Ignored::Unasked));
     Taken::Useless

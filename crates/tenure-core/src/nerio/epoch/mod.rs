@@ -3,8 +3,8 @@
 //! An epoch is a membership with a number, and a [document](Document) describes it. A node begins
 //! with the membership of its settings. A grantor [writes it down](super::Record::Identity), and
 //! uses it from its first start on, whatever its settings say. The list of a node without a grantor
-//! may be incomplete or old. Such a node goes on in the epoch that members of its list
-//! [name](Current), once it has [read](DocumentReader) the document. A quorum then confirms the
+//! may be incomplete or old. Such a node [reads](DocumentReader) the document of the epoch that
+//! members of its list [name](Current), and goes on in that epoch. A quorum then confirms the
 //! epoch.
 //!
 //! The members of an epoch decide its successor by [proposals](Proposer) and durable

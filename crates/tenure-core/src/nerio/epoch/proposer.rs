@@ -16,33 +16,36 @@
 //! Rules, by the numbers that tests and patches cite, each with the trace that refutes a simpler
 //! rule:
 //!
-//! - 2.1.1: *The next ballot is above all ballots heard of.* A ballot below a promise is refused
-//!   for ever.
+//! - 2.1.1: *The next ballot is above all ballots heard of.* Members refuse a ballot below their
+//!   promise for ever.
 //! - 2.1.5: *The proposer adopts the accepted successor of the highest ballot.* Three of five
-//!   members, a, b and c, accept S: decided. Then c, d and e promise the next ballot and accept T:
-//!   decided too.
-//! - 2.1.5: *A proposer without the document of that successor asks for promises anew.* Member a of
-//!   five accepted T and promises; then a is lost, and with it the only copy of T. The promises of
-//!   others name nothing.
-//! - 2.1.6: *A quorum of the proposed successor is ready before the first accept.* a accepts {d, e,
-//!   f}, whose machines never start. a is wedged, and no other epoch can follow.
-//! - 2.1.7: *Acceptances of one ballot decide.* The members are a to e: a has S by ballot 1, c has
-//!   T by 2, b has S by 3 and d has S by 4. Three members have S, and nothing is decided: ballot 5
-//!   of a, c and e finds T by 2 above S by 1 (T1).
-//! - 2.1.9: *A wedged member proposes the successor that it has accepted.* The proposer of S died.
-//!   A member that has accepted S proposes S whether the seats of S are ready or not: only a
-//!   decision frees the member.
+//!   members, a, b and c, accept S, which is decided. Then c, d and e promise the next ballot. If
+//!   its proposer ignored the S of c, they would accept T, and T would be decided too.
+//! - 2.1.5: *A proposer without the document of that successor asks for promises anew.* Only a, one
+//!   of five members, has accepted T. a promises the ballot, then a is lost, and with it the only
+//!   copy of T. The promises of the others name no successor, so the proposer goes on with its own.
+//! - 2.1.6: *A quorum of the proposed successor is ready before the first accept.* Otherwise the
+//!   members could accept the successor {d, e, f}, whose machines never start. The members would
+//!   stay wedged, and no other epoch could follow.
+//! - 2.1.7: *Acceptances of one ballot decide.* The members are a to e. Members a, b and d have
+//!   accepted S by the ballots 1, 3 and 4, and c has accepted T by ballot 2. Three members have
+//!   accepted S, yet nothing is decided. A proposer of ballot 5 with promises of a, c and e adopts
+//!   T, because ballot 2 is above ballot 1 (T1).
+//! - 2.1.9: *A wedged member proposes the successor that it has accepted.* The proposer of S may
+//!   have died, and only a decision frees a member that has accepted S. So that member proposes S,
+//!   even if the seats of S are not ready.
 //! - 2.1.10: *A proposal cannot be cancelled once a member may have accepted it.* That member is
 //!   wedged, and only a decision lets it serve again.
 //!
-//! In an upgraded epoch the caller [leaves out](Proposer::forget) the answers of members that
-//! another answer replaces (T10).
+//! In an upgraded epoch the caller [leaves out](Proposer::forget) the answers of replaced memories
+//! (T10).
 //!
 //! A founding is a change from no epoch to epoch 0. The members on the list of the settings count
 //! as those of the epoch that is to end:
 //!
-//! - 3.1: *A founding needs the promises of all members.* a and b accept D, and the directory of b
-//!   is lost. Then c and the new memory of b found D'. Only a knows of D.
+//! - 3.1: *A founding needs the promises of all members.* Members a and b accept D, which is
+//!   decided. Then the directory of b is lost, and only a knows of D. If two promises were enough,
+//!   c and the new memory of b would found D' as well.
 
 use alloc::sync::Arc;
 
@@ -79,7 +82,7 @@ pub struct Proposer {
     phase: Phase,
     /// Members of the ending epoch that answered the present question for the present ballot.
     answers: MemberSet,
-    /// Accepted successor of the highest ballot among these promises and `carried`.
+    /// Accepted successor of the highest ballot, among the promises so far and `carried`.
     highest: Option<(Ballot, EpochId)>,
     /// Successor that the proposing member itself has accepted, and its ballot.
     carried: Option<(Ballot, EpochId)>,
@@ -118,7 +121,7 @@ impl Proposer {
     /// Notes that the proposing member itself has accepted this successor. The proposer goes on
     /// with this successor, unless a promise names a successor of a higher ballot. The member need
     /// not promise first: if a ballot has decided a successor, all higher ballots have the same
-    /// one.
+    /// successor.
     pub fn carry(&mut self, accepted: (Ballot, EpochId)) {
         self.is_begun = true;
         self.carried = self.carried.max(Some(accepted));
@@ -219,7 +222,7 @@ impl Proposer {
         self.heard = self.heard.max(above);
     }
 
-    /// Takes the news that `successor` is decided. True if the proposer did not know.
+    /// Takes the news that `successor` is decided. True if this is new to the proposer.
     pub fn on_decided(&mut self, successor: EpochId) -> bool {
         let is_news = self.is_open();
         if is_news {
@@ -248,7 +251,8 @@ impl Proposer {
         }
     }
 
-    /// Withdraws the proposal; false if a member may have accepted a successor, or it is decided.
+    /// Withdraws the proposal; false if a member may have accepted a successor, or a successor is
+    /// decided.
     pub fn cancel(&mut self) -> bool {
         let is_cancelled = self.is_open() && !self.is_begun;
         if is_cancelled {

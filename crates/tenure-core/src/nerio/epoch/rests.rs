@@ -1,6 +1,6 @@
 //! The rests of leases that a member inherits from the previous epoch.
 //!
-//! Section 10.6 lets a grantor wedge only without an outstanding grant, so each change waits for
+//! In section 10.6 a grantor wedges only when its grants have ended, so each change waits for
 //! leases to end. Here a grantor wedges at once, and its [answer](Page) names each holder with the
 //! rest of its grant, `F - C`. A member of the next epoch collects answers of a quorum. The member
 //! grants to no candidate while another candidate may still lead by the previous epoch. So the
@@ -14,37 +14,43 @@
 //! Rules, by the numbers that tests and patches cite, each with the trace that refutes a simpler
 //! rule:
 //!
-//! - 2.1.7: *One ballot ends the epoch.* Three of five have accepted S, each by another ballot. A
-//!   proposer may find T above S, and then two epochs run (T1).
-//! - 2.1.8: *Acceptances after a known decision are added up.* a and b accept S by ballot 1:
-//!   decided. b accepts it again by ballot 2, whose proposer dies; c is down. No member ever finds
-//!   two acceptances of one ballot (T2).
-//! - 2.2.2: *A member with incomplete answers names an unknown holder to others.* d enters, and the
-//!   page with the election of p has not arrived. e asks d alone: if d names no unknown holder, e
-//!   grants to q while p leads.
-//! - 2.3.1: *A quorum answers.* p leads by a and b. The only answer is that of c, which granted
-//!   nothing, and q is granted.
-//! - 2.4.1: *A rest is measured from its receipt.* A member asks at 0, and has the answer at 6. If
-//!   its fast clock measures from the question, the rest ends before the claim.
-//! - 2.4.1: *An election that an answer does not cover is held by somebody unknown.* The page with
-//!   the election of p is lost, and q is granted while p leads.
-//! - 2.4.1: *A member that forgot its grants names an unknown holder of everything.* a, which
-//!   granted to p, has started again, and answers with c. A page of a from before that start may
-//!   arrive later: the longest unknown rest of a member's pages is used.
-//! - 2.4.2: *A rest is over once it is over by each answer of a quorum.* p leads by a and c; b has
-//!   just started again and names an unknown holder. With the longest rest of all three, p loses
-//!   its lease (T3).
-//! - 2.4.5: *Each holder keeps its own rest.* p leads by a and c, and b granted to q for longer. If
-//!   a member keeps only the longest rest of the election, the rest of p is lost, and q is granted.
-//! - 2.4.6: *A grant lasts at least as long as the inherited rest of its holder.* p, with a long
-//!   lease, renews with a short one in the next epoch. The new grant ends first, and q is granted.
-//! - 2.4.10: *A release ends a rest from its Start on.* p leads a second time, and the release of
-//!   its first leadership arrives in the next epoch. This release must not end the rest of the
-//!   second (T13).
+//! - 2.1.7: *One ballot ends the epoch.* Three of five members have accepted S, each by another
+//!   ballot. A later proposer may still adopt another successor T. If a member entered S now, two
+//!   epochs would run (T1).
+//! - 2.1.8: *Acceptances after a known decision are added up.* Members a and b accept S by ballot
+//!   1, which decides S. Then b accepts S again by ballot 2, whose proposer dies, and c is down.
+//!   The present answers of a and b name two ballots, so no member would ever find a quorum of one
+//!   ballot (T2).
+//! - 2.2.2: *A member with incomplete answers names an unknown holder to others.* Member d enters
+//!   before the page with the election of p has arrived. Member e asks d alone. If d named no
+//!   unknown holder, e would grant to q while p leads.
+//! - 2.3.1: *A quorum answers.* p leads by grants of a and b. The first answer is that of c, which
+//!   granted nothing. If one answer were enough, the member would grant to q.
+//! - 2.4.1: *A rest is measured from its receipt.* A member asks at second 0, and has the answer at
+//!   second 6. If the member measured the rest from its question, the rest would end before the
+//!   claim.
+//! - 2.4.1: *An election that an answer does not cover has an unknown holder.* Otherwise the page
+//!   with the election of p is lost, and the member grants to q while p leads.
+//! - 2.4.1: *A member that forgot its grants names an unknown holder of everything.* Member a
+//!   granted to p, has restarted, and answers without naming p. A page that a sent before the
+//!   restart may arrive later, so the longest unknown rest of a member's pages is used.
+//! - 2.4.2: *A rest is over once it is over by each answer of a quorum.* p leads by grants of a and
+//!   c. Member b has just restarted and names an unknown holder. If the longest rest of all three
+//!   answers were used, p could not renew and would lose its lease (T3).
+//! - 2.4.5: *Each holder keeps its own rest.* p leads by grants of a and c, and b granted to q for
+//!   longer. If a member kept only the longest rest of the election, it would forget the rest of p
+//!   and grant to q.
+//! - 2.4.6: *A grant lasts at least as long as the inherited rest of its holder.* p has a long
+//!   lease, and renews with a short lease in the next epoch. If the new grant ended first, q would
+//!   get a grant while the long lease lasts.
+//! - 2.4.10: *A release ends only rests of Starts up to its own.* p leads a second time, and the
+//!   release of its first leadership arrives in the next epoch. This release must not end the rest
+//!   of the second leadership (T13).
 //! - 2.4.10: *A release also ends rests that later pages name.* p resigns, and the page that names
-//!   p arrives after the release. If the release is forgotten, nobody leads until p's rest ends.
+//!   p arrives after the release. If the member forgot the release, no candidate could lead until
+//!   p's rest ends.
 //! - 2.4.10: *A release comes from the address of the holder.* Observers can learn the incarnation
-//!   of p. Without this rule any of them could end the lease of p.
+//!   of p. Without this rule any observer could end the lease of p.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::sync::Arc;
@@ -89,7 +95,7 @@ impl Source {
     }
 }
 
-/// The member whose pages belong to one answer.
+/// The member to whose answer a page belongs.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 enum Answerer {
     /// A wedged member, by its position in the previous epoch.
@@ -128,13 +134,13 @@ pub struct Page<'a> {
     /// Election after which the page begins; `None` for the first page.
     pub after: Option<&'a ElectionName>,
     pub rests: &'a [HeldRest],
-    /// Whether elections are left after the last of the page.
+    /// Whether elections are left after the last election of the page.
     pub more: bool,
 }
 
 impl Page<'_> {
-    /// Whether the elections ascend, and begin after the last election of the previous page. A page
-    /// that goes back would be asked for again and again.
+    /// Whether the elections ascend, and begin after the last election of the previous page.
+    /// Otherwise the member would ask for the same pages again and again.
     fn ascends(&self) -> bool {
         let elections = || self.rests.iter().map(|rest| &rest.election);
         let is_next = |first: &ElectionName| self.after.is_none_or(|after| after < first);
@@ -210,8 +216,8 @@ pub struct Inheritance {
     /// entered. Pages of two members are never mixed.
     answers: BTreeMap<Answerer, Answer>,
     held: BTreeMap<ElectionName, Vec<Held>>,
-    /// Latest Start that each holder gave up, for each address of a sender: a stranger's release in
-    /// the name of a holder does not replace the holder's own release.
+    /// Latest Start that each holder gave up, for each address of a sender: so a stranger's release
+    /// in the name of a holder does not replace the holder's own release.
     released: BTreeMap<(ElectionName, Who, SocketAddr), Time>,
     /// Elections whose rests are part of a grant of the member itself.
     granted: BTreeSet<ElectionName>,
@@ -259,8 +265,8 @@ impl Inheritance {
         self.told = Some(self.told.map_or(ballot, |told| told.min(ballot)));
     }
 
-    /// Takes the bounds of an answer that was received `at`. The caller passes the member's own
-    /// answer, if it is wedged in the previous epoch, like the others.
+    /// Takes the bounds of an answer that was received `at`. A member that is wedged in the
+    /// previous epoch also passes its own answer.
     pub fn header(&mut self, at: Time, source: Source, bounds: RestBounds) {
         let bound = at.after(bounds.rest.max(bounds.unknown));
         let new = Answer { bound, unknown: Time::ZERO, covered: None, is_whole: false, rests: 0 };
@@ -279,8 +285,8 @@ impl Inheritance {
         self.longest = self.longest.max(bounds.rest.max(bounds.unknown));
     }
 
-    /// Takes a page of an answer that was received `at`, with the bounds that came with it. A page
-    /// that does not follow the pages before it, or goes back, teaches only its bounds.
+    /// Takes a page of an answer that was received `at`, with the bounds that came with it. From a
+    /// page that does not follow the pages before it, or goes back, only the bounds are taken.
     pub fn page(&mut self, at: Time, source: Source, bounds: RestBounds, page: Page<'_>) {
         self.header(at, source, bounds);
         let from = source.by();
@@ -307,7 +313,8 @@ impl Inheritance {
         }
     }
 
-    /// Drops the answer of a wedged member: another answer shows that its memory is replaced.
+    /// Drops the answer of a wedged member, because another answer shows that the member's memory
+    /// is replaced.
     pub fn forget(&mut self, member: usize) {
         let from = Answerer::Member(member);
         self.answers.remove(&from);
@@ -351,8 +358,8 @@ impl Inheritance {
         self.answers.range(entered).map(|(by, answer)| (*by, answer))
     }
 
-    /// `U`: until when this holder may lead the election by the previous epoch; `None` for a holder
-    /// that no answer names. [`Time::MAX`] while too few members have answered.
+    /// `U`: the instant until which `who` may lead the election by the previous epoch. A `who` of
+    /// `None` is a holder that no answer names. [`Time::MAX`] while too few members have answered.
     #[must_use]
     pub fn until(&self, election: &ElectionName, who: Option<&Who>) -> Time {
         if self.granted.contains(election) {
@@ -385,7 +392,7 @@ impl Inheritance {
         Some(Rival { holder, until })
     }
 
-    /// The instant from which nobody leads the election by the previous epoch.
+    /// The instant from which no candidate leads the election by the previous epoch.
     #[must_use]
     pub fn end(&self, election: &ElectionName) -> Time {
         let named = self.held.get(election).into_iter().flatten().map(|held| &held.who);

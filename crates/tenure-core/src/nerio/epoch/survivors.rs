@@ -10,22 +10,25 @@
 //! rule:
 //!
 //! - 2.12.1: *Members that are a quorum begin no such epoch*, because they can change without an
-//!   operator. The members are a to c: a is lost, and b begins the epoch of b and c. c starts
-//!   before it hears of that epoch, and elects with a process of a that was only cut off.
-//! - 2.12.2: *The number is far above that of the epoch.* a, b and c of four decided on a successor
-//!   without d, and are lost. d begins the epoch with the same number. The machine of a comes back:
-//!   neither epoch follows the other, and no candidate moves to the other.
-//! - 2.12.3: *A member keeps its memory.* Each member makes the document from that of the epoch
-//!   alone. If c began another memory, the seat of c in the document of d would have no memory.
-//! - 2.12.4: *Grants are void, and the start waits.* p leads by a and b, which are lost, and c has
-//!   granted nothing. Without a wait c elects q.
-//! - 2.12.5: *The floor is in the directories, not in the document.* c has promised fences above
-//!   the floor that d was given, so the operator gives both a higher floor. With the floor in the
-//!   document, c and d would be in two epochs of one number.
-//! - 2.12.6: *A memory that accepted an epoch without it is no survivor.* The members are a to d:
-//!   a, c and d decide that c gets another memory, then a, b and d are lost. An operator recovers
-//!   the old directory of c, as if nothing else were left, and the new directory of c as well: both
-//!   elect.
+//!   operator. For example, a of the members a to c is only cut off, but an operator declares that
+//!   a is lost. Member b begins the epoch of b and c. Before c hears of that epoch, c and a elect
+//!   another leader in the earlier epoch.
+//! - 2.12.2: *The number is far above that of the epoch.* The members are a to d. Members a, b and
+//!   c decide on a successor without d, and are lost. Member d begins its own epoch. If it had the
+//!   same number, and the machine of a came back, neither epoch would follow the other. No
+//!   candidate would move between them.
+//! - 2.12.3: *A member keeps its memory.* Each member makes the new document from that of its epoch
+//!   alone. If c began another memory, the document that d makes would not name that memory for c.
+//! - 2.12.4: *Grants are void, and the start waits.* p leads by grants of a and b, which are lost,
+//!   and c has granted nothing. Without a wait c would elect q.
+//! - 2.12.5: *The floor is in the directories, not in the document.* An operator recovers d with a
+//!   floor. Then c turns out to have promised fences above that floor, and the operator gives both
+//!   a higher floor. If the floor were in the document, c and d would be in two epochs of one
+//!   number.
+//! - 2.12.6: *A memory that accepted an epoch without it is no survivor.* The members are a to d.
+//!   Members a, c and d decide that c gets another memory. Then a, b and d are lost. An operator
+//!   recovers the old directory of c, and the new directory of c as well. If the old memory were a
+//!   survivor, both would elect.
 
 use alloc::vec::Vec;
 
@@ -39,7 +42,7 @@ use crate::name::{NodeName, Text};
 pub enum SurvivorsError {
     #[error("{name} is no member of epoch {number}")]
     NoMember { name: NodeName, number: u64 },
-    /// The members that are left are a quorum, and change the members as always.
+    /// The members that are left are a quorum, and can decide on a change without an operator.
     #[error("the members of epoch {number} that are not lost are a quorum")]
     Quorum { number: u64, left: Vec<NodeName> },
     /// The members that are left, or their quorum system, make no valid document.

@@ -122,8 +122,8 @@ impl DocumentReader {
     }
 
     /// Takes a part. The sender may send anything: the digest of the epoch shows whether the parts
-    /// are the document. Only the hosts of an [upgraded](super::Origin::Upgraded) document are not
-    /// in the digest: the reader believes the sender.
+    /// are the document. The digest of an [upgraded](super::Origin::Upgraded) document does not
+    /// cover the hosts, for which the reader believes the sender.
     pub fn on_part(&mut self, part: &DocumentPart) -> ReadOutcome {
         let expected = (self.epoch, self.offset());
         if (part.epoch, part.offset) != expected || part.bytes.is_empty() {

@@ -9,22 +9,25 @@
 //! Rules, by the numbers that tests and patches cite, each with the trace that refutes a simpler
 //! rule:
 //!
-//! - 2.1.1: *Ballots of two proposers differ.* P and Q both use ballot 1: a and b accept S by it, b
-//!   and c accept T by it, and both are decided.
-//! - 2.1.1: *A member accepts one successor by a ballot.* A copy of P's process uses ballot 1, too:
-//!   a and b accept S, then b and c accept T, and both are decided.
-//! - 2.1.1: *A ballot skips few counters.* a, b and c promise the last counter, which some faulty
-//!   process sent. No later ballot exists, and the epoch never ends.
-//! - 2.1.3: *A promise bars earlier ballots.* P has promises of a and b, then Q those of b and c,
-//!   which accept T: decided. The accept of P arrives at a and b late, and S is decided too.
-//! - 2.1.3: *A memory that may have forgotten a vote casts none.* b and c promise ballot 5 of P.
-//!   The directory of c is lost; c reads the fences of the others and serves again. a and c promise
-//!   ballot 4 of Q and accept T: decided. The accept of P arrives at b and c, and S is decided too.
-//! - 2.1.3: *A vote on a disk never goes back.* Three of five members, a, b and c, accept S:
-//!   decided. The disk of c holds an earlier vote, as two records were written in another order.
-//!   Then c, d and e promise the next ballot and accept T.
-//! - 2.1.4: *An acceptance never ends.* a and b accept, and the next epoch serves. a gives up
-//!   waiting, and elects with c in the old epoch.
+//! - 2.1.1: *Ballots of two proposers differ.* Otherwise P and Q both use ballot 1. Members a and b
+//!   accept S by it, then b and c accept T by it. Both are decided.
+//! - 2.1.1: *A member accepts one successor by a ballot.* P and a copy of P's process both use
+//!   ballot 1. If b accepted twice, a and b would accept S, then b and c would accept T. Both would
+//!   be decided.
+//! - 2.1.1: *A ballot skips few counters.* Otherwise a faulty process sends the last counter, and
+//!   a, b and c promise it. No later ballot exists, and the epoch never ends.
+//! - 2.1.3: *A promise bars earlier ballots.* Members a and b promise ballot 1 of P. Then b and c
+//!   promise ballot 2 of Q and accept T, which is decided. P's question to accept S arrives late.
+//!   If a and b still accepted, S would be decided as well.
+//! - 2.1.3: *A memory that may have forgotten a vote casts none.* Members b and c promise ballot 5
+//!   of P. The directory of c is lost; c reads the fences of the others and serves again. If c
+//!   could vote, a and c would promise ballot 4 of Q and accept T. Then P's question to accept S
+//!   would arrive, and b and c would accept S. Both would be decided.
+//! - 2.1.3: *A vote on a disk never goes back.* Three of five members, a, b and c, accept S, which
+//!   is decided. An earlier vote of c reaches the disk after its acceptance, and c restarts. If c
+//!   kept to the earlier vote, c, d and e would promise the next ballot and accept T.
+//! - 2.1.4: *An acceptance never ends.* Members a and b accept, and the next epoch serves. If a
+//!   gave up waiting, a and c would elect a leader in the old epoch.
 
 use core::fmt;
 
@@ -77,7 +80,7 @@ impl fmt::Display for Ballot {
 pub struct Vote<D> {
     /// Highest ballot that the member promised or accepted.
     pub promised: Ballot,
-    /// Highest ballot that the member accepted, and its successor.
+    /// Highest ballot that the member accepted, with the accepted successor.
     pub accepted: Option<(Ballot, D)>,
 }
 
@@ -137,8 +140,8 @@ impl<D: PartialEq> Vote<D> {
 }
 
 impl<D: Clone> Vote<D> {
-    /// Adds a record of a vote in the same epoch. Neither ballot goes back, so the order in which
-    /// records reach the disk means nothing.
+    /// Adds a record of a vote in the same epoch. Neither ballot goes back, so records may reach
+    /// the disk in any order.
     pub fn merge(&mut self, record: &Self) {
         self.promised = self.promised.max(record.promised);
         if record.accepted_by() > self.accepted_by() {

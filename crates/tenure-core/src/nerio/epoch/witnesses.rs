@@ -2,9 +2,9 @@
 //!
 //! The seats of an upgraded epoch name no memories. If a directory was lost before the upgrade, two
 //! memories of one member may live: the process with the old memory may only be cut off. A decision
-//! must not use the answers of both (T10): a and the old memory of c accept S, while b and the new
-//! memory of c accept T. A member that has written the new memory down denies the old one, and
-//! every quorum has such a member.
+//! must not use the answers of both (T10). Otherwise member a and the old memory of c accept S,
+//! while b and the new memory of c accept T. A member that has written the new memory down denies
+//! the old one, and every quorum has such a member.
 
 use super::super::by_member::ByMember;
 use super::super::identity::{Instance, Mark};

@@ -50,7 +50,6 @@ pub(super) fn awaited(
     }
 }
 
-/// Writes the sentence of [`super::OwnEvent::RecoveryWaits`].
 pub(super) fn recovery_waits(
     whole: &[NodeName],
     silent: &[NodeName],
@@ -89,7 +88,8 @@ pub(super) fn recovery_waits(
             _ => ("remember", "their state directories"),
         };
         let whole = List(whole, ", ");
-        // A member that began alone with --new looks like the last member that kept its directory.
+        // Name both remedies: a member that an operator started alone with `--new` looks like the
+        // last member that kept its directory.
         write!(
             f,
             ". {whole} {verb} the cluster, but a quorum is needed. If the cluster is new, and only \
@@ -99,7 +99,6 @@ pub(super) fn recovery_waits(
     }
 }
 
-/// Writes the sentence of [`super::OwnEvent::JoinWaits`].
 pub(super) fn join_waits(
     epoch: u64,
     silent: &[NodeName],
@@ -127,7 +126,6 @@ pub(super) fn ordered(
     }
 }
 
-/// Writes the sentence of [`super::OwnEvent::OldMemory`].
 pub(super) fn old_memory(
     member: &NodeName,
     by: &NodeName,

@@ -11,25 +11,27 @@
 //!
 //! Rules, with the runs that they prevent; members vote on such a change as on an operator's:
 //!
-//! - 4.1: *A memory that was in an epoch never asks.* An operator has replaced c, and the old disk
-//!   of c is put back: the members would replace the two memories by each other in turn. A
-//!   memory writes down that a document names it, even if the memory has not entered the epoch.
+//! - 4.1: *A memory that was in an epoch never asks.* Otherwise an operator replaces c, the old
+//!   disk of c is put back, and the members replace both memories in turn. A memory notes when a
+//!   document names it.
 //! - 4.2: *A member agrees only after it has asked the present memory for a span, on its own clock,
-//!   and heard nothing.* A second process with an empty directory is started under the name of a
-//!   member that serves.
-//! - 4.2.1: *A member asks at the hosts of the seat as well.* c was replaced on another machine,
-//!   and the lists still name the earlier machine. There c starts with an empty directory.
-//! - 4.3: *A quorum agrees.* c is cut off from a alone, and serves with b.
-//! - 4.4: *Each member that answers agrees.* b hears c, and a quorum of the five others does not. b
-//!   hears of the blank only from the round, so b agrees only after a span of its own.
-//! - 4.4.1: *An objection lasts for a span, and a member that answered lately must answer.* b
-//!   objects, and the next question to b is lost.
-//! - 4.4.2: *A change stops if an objection comes before a member has accepted it.* c answers, or a
-//!   second blank asks, while the grantor looks for the memory of the first blank.
-//! - 4.5: *Two replacements of one member are at least a pause apart.* A disk that loses everything
-//!   at each start would wedge the members again and again.
+//!   and heard nothing.* Otherwise a second process with an empty directory and the name of a
+//!   serving member replaces it.
+//! - 4.2.1: *A member asks at the hosts of the seat as well.* c has moved, but the lists still name
+//!   its earlier machine, on which a second c starts. Only the seat's hosts lead to the first c.
+//! - 4.3: *A quorum agrees.* Otherwise a would replace c, although c is only cut off from a and
+//!   serves with b.
+//! - 4.4: *Each member that answers agrees.* Member b still hears c, and a quorum of the others
+//!   does not. b learns of the blank from the round, and agrees only after a span of its own.
+//! - 4.4.1: *An objection lasts for a span, and a member that answered lately must answer.*
+//!   Otherwise b objects, the next question to b is lost, and the others go on without b.
+//! - 4.4.2: *A change stops if an objection comes before a member has accepted it.* While the
+//!   grantor looks for the memory of the first blank, c may answer, or a second blank may ask.
+//! - 4.5: *Two replacements of one member are at least a pause apart.* Otherwise a disk that loses
+//!   everything at each start would wedge the members again and again.
 //! - 4.6: *Two blanks with one name wait.* Only an operator knows which blank is meant.
-//! - 4.7: *A replacement that fails is tried again.* The round of a fails, because b restarts.
+//! - 4.7: *A replacement that fails is tried again.* A round of a fails, for example, because b
+//!   restarts.
 //! - 4.8: *A blank asks the members of the latest epoch it knows.* Its own list may be old.
 
 mod hosts;
@@ -43,7 +45,7 @@ use core::time::Duration;
 
 use super::super::config::{AutoReplace, HostPort};
 use super::super::epoch::{
-    Admission, Admit, Change, ChangeError, Current, Hindrance, Membership, SeatChange, Where,
+    Admission, Admit, Change, Current, Hindrance, Membership, SeatChange, Where,
 };
 use super::super::event::{Ignored, OwnEvent};
 use super::super::identity::Instance;
@@ -60,10 +62,10 @@ use crate::time::Time;
 const QUESTIONS: u32 = 10;
 /// Refresh intervals for which a round waits for answers.
 const ROUND: u32 = 2;
-/// Refresh intervals that two rounds may be apart, beyond the needed silence and the pause.
+/// Refresh intervals for which a blank is awaited beyond the needed silence and the pause.
 const BETWEEN: u32 = 4;
 
-/// The blanks that ask for seats, and a blank's own way to a seat.
+/// The blanks that ask for seats, and this node's own requests while it is a blank.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(super) struct Admissions {
     /// Members whose seats blanks ask for. Empty unless the settings let members replace others.
@@ -96,7 +98,6 @@ struct Awaited {
     answered: BTreeMap<NodeName, Time>,
     /// Number of rounds so far; each round doubles the pause before the next round.
     rounds: u32,
-    /// The last reported hindrance.
     told: Option<Hindrance>,
     /// Address of a blank that did not answer at the hosts of the seat, in the last change.
     elsewhere: Option<SocketAddr>,
@@ -110,7 +111,7 @@ struct Blank {
     host: HostPort,
     /// Time of the blank's last question.
     heard: Time,
-    /// Whether the blank itself has asked here, and not only another member for it.
+    /// Whether the blank itself has asked here. If not, another member has asked about it.
     is_direct: bool,
 }
 
@@ -215,7 +216,7 @@ impl Grantor {
         }
         let Some(rule) = self.config.replace else { return Some(Hindrance::Manual) };
         if self.membership.instance(seat) == Some(asked.instance) {
-            // The members have let this memory in, and it has not entered yet.
+            // The members have let the blank's memory in, and the blank has not entered yet.
             return Some(Hindrance::Busy);
         }
         if asked.name == self.who.name {
@@ -269,9 +270,9 @@ impl Grantor {
         self.config.refresh.saturating_mul(HEARD_FOR)
     }
 
-    /// The span for which a blank is awaited after its last question. Members that the blank does
-    /// not reach hear of it from rounds of other members. So the span is longer than the time
-    /// between two rounds.
+    /// The span for which a blank is awaited after its last question. A member that the blank does
+    /// not reach hears of the blank only from rounds of other members. So the span is longer than
+    /// the time between two rounds.
     fn awaited_for(&self, silence: Duration) -> Duration {
         let rounds = self.config.refresh.saturating_mul(BETWEEN).saturating_add(PAUSE_MAX);
         silence.saturating_add(rounds)
@@ -412,7 +413,7 @@ impl Grantor {
         }
     }
 
-    /// Delays the turn while a change runs, without a new draw: failed rounds have made it late.
+    /// Delays the turn while a change runs. The pauses of failed rounds still count.
     fn delay_turn(&mut self, now: Time, name: &NodeName) {
         let next = now.after(self.config.refresh);
         if let Some(awaited) = self.admissions.awaited.get_mut(name) {
@@ -475,7 +476,7 @@ impl Grantor {
                 self.pause_rounds(now, name);
                 self.tell_awaited(now, name, by, why, out);
             } else if why != Hindrance::Busy {
-                // The running change itself makes a member busy.
+                // Ignore `Busy`: the running change itself makes a member busy.
                 self.stop_replacing(now, name, by, why, out);
             }
             return;
@@ -493,8 +494,7 @@ impl Grantor {
         }
     }
 
-    /// Begins the change if a quorum agrees, and with it every member that has answered lately.
-    /// Otherwise another round follows later.
+    /// Begins the change if a quorum and every member that has answered lately agree.
     fn end_round(&mut self, now: Time, name: &NodeName, out: &mut Out) {
         let Some(rule) = self.rule_for(name) else { return };
         let lasts = self.awaited_for(rule.silence);
@@ -524,8 +524,8 @@ impl Grantor {
         }
     }
 
-    /// Ends a round. The next round begins after a pause that grows, so that two members do not
-    /// meet again and again.
+    /// Ends a round. The pause before the next round grows, so that two members do not collide for
+    /// ever.
     fn pause_rounds(&mut self, now: Time, name: &NodeName) {
         let place = self.place();
         let draw = self.lot(self.config.refresh);
@@ -549,14 +549,14 @@ impl Grantor {
         let Some(awaited) = self.admissions.awaited.get_mut(name) else { return };
         let told = awaited.told.replace(why.clone());
         let is_told = told.is_some_and(|told| told.is_like(&why));
-        // Report each `Heard`: its age begins anew whenever the memory is heard.
+        // Report every `Heard`, because its age begins anew whenever the memory is heard.
         if !is_told || matches!(why, Hindrance::Heard { .. }) {
             let (name, why) = (name.clone(), alloc::vec![(by, why)]);
             emit(out, None, OwnEvent::Awaited { name, why, at: now });
         }
     }
 
-    /// Notes the members with other memories than in the epoch `left`.
+    /// Notes the members whose memories were replaced since the epoch `left`.
     pub(super) fn note_replaced(&mut self, now: Time, left: &Membership) {
         let into = &self.membership;
         let replaced = &mut self.admissions.replaced;

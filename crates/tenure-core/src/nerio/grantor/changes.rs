@@ -115,8 +115,8 @@ impl SeatChange {
         }
     }
 
-    /// Whether the change may take this memory: a change that members begin by themselves names its
-    /// memory.
+    /// Whether the change may take this memory. A change that members begin by themselves takes
+    /// only the memory that it names.
     fn takes(&self, blank: Instance) -> bool {
         match self {
             Self::Replace { instance, .. } => instance.is_none_or(|wanted| wanted == blank),
@@ -180,7 +180,7 @@ impl Grantor {
         is_withdrawn
     }
 
-    /// Whether this grantor carries out a replacement of the member that it has begun by itself.
+    /// Whether this grantor is replacing `member` without an operator.
     pub(super) fn replaces(&self, member: &NodeName) -> bool {
         match &self.changes.running {
             Some(Running { change, by: None, .. }) => change.what.gone() == Some(member),
@@ -198,8 +198,8 @@ impl Grantor {
         ends
     }
 
-    /// Begins a change of an operator, or of this grantor itself, and returns its state: a member
-    /// that is alone decides at once.
+    /// Begins a change of an operator, or of this grantor itself, and returns its state. If this
+    /// grantor is the only member, the change is decided at once.
     pub(super) fn begin_change(
         &mut self,
         now: Time,
@@ -238,7 +238,7 @@ impl Grantor {
         let names = self.membership.names();
         let is_member = |name: &NodeName| names.contains(name);
         let keeps_names = matches!(change.what, SeatChange::Replace { .. });
-        // A replaced member may keep its hosts.
+        // A replacement may name no hosts: the seat then keeps its hosts.
         let hosts_min = usize::from(!keeps_names);
         match &change.what {
             SeatChange::Add { name, .. } if is_member(name) => {
@@ -250,8 +250,8 @@ impl Grantor {
             SeatChange::Remove { name } | SeatChange::Replace { name, .. } if !is_member(name) => {
                 return Err(ChangeError::NotMember { name: name.clone() });
             }
-            // This member runs, and a blank with its name asks only the others. In an upgraded
-            // epoch this member may have come back with an empty directory.
+            // This member runs, so it refuses to be replaced. In an upgraded epoch it may have come
+            // back with an empty directory, and then an operator may replace it.
             SeatChange::Replace { name, .. } if *name == self.who.name && !self.is_upgraded() => {
                 return Err(ChangeError::Runs { name: name.clone() });
             }
@@ -291,8 +291,8 @@ impl Grantor {
         for name in self.unknown_seats() {
             send(out, self.to(&name), Where { start: now });
         }
-        // The member that is to be replaced may still run: as a node of another epoch, or as a node
-        // that no longer asks for fences.
+        // Ask the member that is to be replaced, too: it may still run in another epoch, or without
+        // asking for fences.
         if let Some(gone) = gone {
             self.ask_seat(now, &gone, out);
         }
@@ -311,7 +311,8 @@ impl Grantor {
         let Some(Running { change, finding: Some(finding), .. }) = &mut self.changes.running else {
             return;
         };
-        // A second blank counts as well, if its name is proved.
+        // Even if the change names a memory, another blank with a proved name counts: with two
+        // blanks the change is refused.
         let counts = from.proved || change.what.takes(current.instance);
         if !current.entered && change.what.blank() == Some(name) && counts {
             let seat = self.membership.seat(name);
@@ -323,7 +324,7 @@ impl Grantor {
                 finding.note_answer(own.number, seat, listed, from.address);
             }
         }
-        // An old process of a member may run beside the process with the member's later memory.
+        // Leave out a process with an earlier memory of the member, which may still run.
         let is_seat = current.epoch == own && current.service != Service::Replaced;
         let is_there = current.entered && is_member;
         let seat = self.membership.position(name).and_then(|seat| self.membership.instance(seat));
@@ -344,7 +345,8 @@ impl Grantor {
         };
         let waited = now.since(*since);
         let blank = change.what.blank().cloned();
-        // A change that members begin by themselves follows a longer silence (`admissions.rs`).
+        // If the member still runs, refuse only an operator's change: members that begin a change
+        // by themselves have waited for a longer silence before (`admissions.rs`).
         let runs = by.is_some() && finding.is_gone_heard && !finding.blanks.is_empty();
         let found = match (&blank, &finding.blanks[..]) {
             _ if waited < refresh.saturating_mul(COUNT_AFTER) => None,

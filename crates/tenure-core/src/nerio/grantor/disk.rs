@@ -17,8 +17,7 @@ use crate::name::ElectionName;
 use crate::time::{Deadline, Time};
 
 /// Longest time of a flush before its disk is reported as failing. A healthy disk needs
-/// milliseconds, a busy one tenths of a second; candidates should learn soon of a grantor that
-/// hangs.
+/// milliseconds, and a busy disk tenths of a second.
 const SLOW: Duration = Duration::from_secs(1);
 
 impl Grantor {
@@ -37,14 +36,15 @@ impl Grantor {
         let under_way = under_way.into_iter().chain(epochs);
         let under_way = under_way.flatten();
         let since = under_way.map(|flush| flush.since).min()?;
-        // The driver carries out flushes one after the other.
+        // The driver carries out one flush after the other, so this flush began when the last one
+        // ended.
         Some(self.writes.flushed_at().map_or(since, |ended| since.max(ended)))
     }
 
     pub(super) fn hang_due(&self) -> Option<Deadline> {
         let since = self.waits_for_disk_since().filter(|_| !self.writes.hangs())?;
         let at = since.after(SLOW);
-        // The last instant of a clock never comes.
+        // A deadline of `Time::MAX` never comes.
         (at < Time::MAX).then_some(Timer::FlushHangs.at(at))
     }
 

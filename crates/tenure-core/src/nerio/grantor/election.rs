@@ -31,7 +31,7 @@ pub(in crate::nerio) struct Grant {
     pub(in crate::nerio) waited: bool,
     /// Candidate that the holder named as the next.
     pub(in crate::nerio) next: Option<NodeName>,
-    /// Whether the leader before had named the holder as the next.
+    /// Whether the previous leader had named the holder as the next.
     pub(in crate::nerio) was_next: bool,
     /// Approximate time of the release, if the holder no longer leads.
     pub(in crate::nerio) leaves_at: Option<Time>,
@@ -58,7 +58,6 @@ impl Grant {
         at < self.record.finish
     }
 
-    /// Whether the grant belongs to the incarnation `who`.
     pub(in crate::nerio) fn is_held_by(&self, who: &Who) -> bool {
         self.record.holder == *who
     }
@@ -67,7 +66,6 @@ impl Grant {
         Holder { value: self.record.value.clone(), lease: self.lease, ..self.rival(at) }
     }
 
-    /// The refusal for another candidate.
     pub(in crate::nerio) fn refusal(&self, at: Time) -> Refusal {
         Refusal::Held { holder: Box::new(self.rival(at)), parked: false }
     }
@@ -171,7 +169,7 @@ pub(in crate::nerio) struct ElectionState {
     /// Time at which a watermark was last raised. The grantor keeps the election while requests
     /// from before this time may still arrive.
     raised_at: Time,
-    /// Time before which a holder of an earlier epoch keeps all waiting requests out.
+    /// Time before which leases of earlier epochs keep all waiting requests out.
     pub(in crate::nerio) held_until: Time,
     booking: Booking,
 }
@@ -290,7 +288,6 @@ impl ElectionState {
         }
     }
 
-    /// Drops the request of `who`.
     pub(in crate::nerio) fn unpark(&mut self, who: &Who) {
         self.parked.retain(|p| p.who != *who);
     }
@@ -319,8 +316,8 @@ impl ElectionState {
         self.parked.len() < waited
     }
 
-    /// Takes out of the queue the request that ranks first among the candidates that `is_free`
-    /// admits, and uses up `next`.
+    /// Takes the request that ranks first among the candidates that `is_free` admits out of the
+    /// queue. Forgets the candidate that the holder named as `next`.
     pub(in crate::nerio) fn take_first(
         &mut self,
         is_free: impl Fn(&Who) -> bool,

@@ -8,8 +8,8 @@ use crate::fence::Fence;
 
 /// Number of fences reserved with one flush.
 const BLOCK: u64 = 1 << 10;
-/// Distance above the seen fences up to which a proposal is accepted: one message must not exhaust
-/// the numbers.
+/// Distance above the seen fences up to which a proposal is accepted, so that one message cannot
+/// exhaust the numbers.
 pub(in crate::nerio) const REACH: u64 = 1 << 42;
 
 /// The durable bound `H` on the fences of all elections, and the floor for elections that are not
@@ -20,19 +20,19 @@ pub(in crate::nerio) struct Fences {
     floor: Fence,
     /// Bound on all fences ever seen in any election, kept for answers.
     highest: Fence,
-    /// `H`: the grantor accepts no fence above it before a higher one is durable.
+    /// `H`: the grantor accepts no fence above `H` before a higher `H` is durable.
     high: Fence,
     /// A higher `H` on its way to the disk, and the flush that carries it.
     pending: Option<(Flush, Fence)>,
     /// Whether the last input put the flush of the reserve behind a record: if the write of the
     /// record fails, the driver drops the flush.
     behind: bool,
-    /// Highest fence above which room was requested while a reserve was on its way to the disk.
+    /// Highest fence for which there was no room while a reserve was on its way to the disk.
     wanted: Fence,
 }
 
 impl Fences {
-    /// Begins at `H` from the disk, at a start.
+    /// The fences at a start, with `H` from the disk.
     pub(in crate::nerio) fn new(high: Fence) -> Self {
         let (floor, highest, wanted) = (high, high, Fence::NONE);
         Self { floor, highest, high, pending: None, behind: false, wanted }
@@ -145,7 +145,7 @@ impl Fences {
         }
     }
 
-    /// Notes that another input has come, so that the reserve of the last input is under way.
+    /// Notes that another input has come: the reserve of the last input is then under way.
     pub(in crate::nerio) fn records_written(&mut self) {
         self.behind = false;
     }

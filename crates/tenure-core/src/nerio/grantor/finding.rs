@@ -1,9 +1,10 @@
 //! The memories that a change of members finds.
 //!
-//! Nodes look for a member at the hosts of its seat, but they hear a blank wherever it is, and only
-//! the driver knows where a name leads. So a grantor asks at the hosts of the seat and at the
-//! source of a blank's messages, and the answer shows which of the two questions arrived. The
-//! driver also asks at the host in the settings, which may lead to another machine.
+//! Nodes look for a member at the hosts of its seat. A blank may send from anywhere, and only the
+//! driver knows to which address a DNS name leads. So a grantor asks both at the hosts of the seat
+//! and at the source of the blank's messages. The answer names the Start of its question, and so
+//! shows which question arrived. The driver also asks at the
+//! host in the settings, which may lead to another machine.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -78,8 +79,9 @@ impl Finding {
         }
     }
 
-    /// Whether the blank at `address` would take a seat whose hosts stay, but only a name may lead
-    /// to it, and it has not answered there.
+    /// True while it is unknown whether the unchanged hosts of the seat lead to the blank at
+    /// `address`. Only a DNS name among the hosts may lead there, and no blank has answered at the
+    /// hosts.
     pub(super) fn is_unseen(
         &self,
         what: &SeatChange,
@@ -100,7 +102,7 @@ pub(super) fn may_be_at(hosts: &[HostPort], address: SocketAddr) -> bool {
     hosts.is_empty() || hosts.iter().any(|host| is_address(host, address) != Some(false))
 }
 
-/// Whether the host is this address; `None` for a name.
+/// Whether `host` is `address`; `None` if the host is a DNS name.
 pub(super) fn is_address(host: &HostPort, address: SocketAddr) -> Option<bool> {
     let place = |at: SocketAddr| (at.ip().to_canonical(), at.port());
     host.literal().map(|at| place(at) == place(address))

@@ -67,10 +67,9 @@ impl Grantor {
             return;
         }
         if news {
-            // While we asked, some member turned out to have a newer memory. Members that answered
-            // before may have founded the cluster with that member's older memory, and led: ask all
-            // again. Rounds are told apart by their instant, so begin no round at the instant of
-            // the last round.
+            // A member has a newer memory than this grantor knew when it asked. The members that
+            // answered first may have founded the cluster with the older memory: ask all again.
+            // Only the instant tells two rounds apart, so never begin two rounds at one instant.
             if now > since {
                 self.read_anew(now, out);
             }

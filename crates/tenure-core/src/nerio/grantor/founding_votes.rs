@@ -13,27 +13,27 @@
 //! called x' once it has begun a new memory:
 //!
 //! - 3.2: *A document names the memories that promise, and all of them were there before the ballot
-//!   began.* a promises ballot 1 of b, whose list has the lost memory of c. The new memory of c
-//!   then promises, and is no seat of the founding.
-//! - 3.3: *All members have written down all memories of a new document.* The directories of x and
-//!   p are lost, and p' asks s. The old process of x still lives, and s promises its earlier
-//!   founding: x and s accept one document, and p' and x' another document.
+//!   began.* Otherwise b begins ballot 1 with a list that names the memory of c. Then the directory
+//!   of c is lost, c' promises, and the founding names a memory that is lost.
+//! - 3.3: *All members have written down all memories of a new document.* Otherwise the directories
+//!   of x and p are lost, while the old process of x still runs. Member s does not know x', and
+//!   promises to x. Then x and s accept one document, and p' and x' accept another document.
 //! - 3.4: *A member promises nothing to a memory that it knows to be replaced*, and counts no
-//!   answer of that memory. See 3.3. Members a1, b1 and s promise D, and a1 alone accepts it; a2
-//!   replaces a1; a2, b1 and s decide D', and b1 is lost. If s counted the promise of a1, s would
-//!   accept D.
-//! - 3.5: *A proposer promises its own ballot first.* Otherwise it promises an earlier ballot of
-//!   another member after it has begun its own, and both are decided.
-//! - 3.6: *Only a memory that the document names accepts it.* An acceptance of another memory would
-//!   count for a seat.
-//! - 3.7: *A member that has accepted a founding serves by no other.* Members that found without a
-//!   document would be a second cluster.
-//! - 3.8: *Fences begin above the latest clock.* All directories are lost, and fences were handed
-//!   out before.
-//! - 3.9: *Clocks are at most a minute apart.* The clock of the machine with the latest clock is a
-//!   year ahead, and fences begin there. Then all directories are lost, the clocks are right, and
-//!   the same fences are handed out again. So a directory that began a year ahead founds nothing,
-//!   even if the clock is right by now.
+//!   answer of that memory. Rule 3.3 shows why for promises. For answers: members a, b and s
+//!   promise D, and only a accepts D. Then a' replaces a; a', b and s decide D', and b is lost. If
+//!   s still counted the promise of a, s would accept D, too.
+//! - 3.5: *A proposer promises its own ballot first.* Otherwise the proposer could still promise an
+//!   earlier ballot of another member, and both ballots could be decided.
+//! - 3.6: *Only a memory that the document names accepts it.* Otherwise the acceptance of another
+//!   memory would count for the seat.
+//! - 3.7: *A member that has accepted a founding serves by no other.* Otherwise members that found
+//!   without a document would be a second cluster.
+//! - 3.8: *Fences begin above the latest clock.* If all directories were lost, fences may have been
+//!   handed out before.
+//! - 3.9: *Clocks are at most a minute apart.* Otherwise one clock is a year ahead, and fences
+//!   begin there. Then the clock is set right, all directories are lost, and the members hand out
+//!   the same fences again. So a directory that began a year ahead founds nothing, even if the
+//!   clock is right by now.
 //! - 3.10: *A member that has heard a leader waits for the end of the lease.* The members may have
 //!   changed since the list was written.
 
@@ -62,7 +62,6 @@ impl Grantor {
         if self.blank { EpochId::NONE } else { self.membership.id() }
     }
 
-    /// Whether this grantor votes on the founding.
     pub(super) fn votes_on_founding(&self) -> bool {
         let is_ready = matches!(
             self.phase,
@@ -74,7 +73,6 @@ impl Grantor {
         self.blank && is_ready && has_vote && !is_elsewhere
     }
 
-    /// Whether this blank has accepted a founding.
     pub(super) const fn has_accepted_founding(&self) -> bool {
         self.blank && self.is_wedged()
     }
@@ -85,7 +83,7 @@ impl Grantor {
         self.wall.unwrap_or_default().saturating_add(passed)
     }
 
-    /// Proposes a document that names `founders`, once all members have written all of them down.
+    /// Proposes a document that names `founders`, once all members have written all founders down.
     /// `answered` is the highest fence or clock of all answers.
     pub(super) fn found_by_document(
         &mut self,
@@ -136,15 +134,15 @@ impl Grantor {
         let read =
             |document: &Document| Membership::read(Arc::new(document.clone()), &self.config).ok();
         read(&document).or_else(|| {
-            // Many long hosts would make the document too long, and every node has the hosts in its
-            // settings.
+            // The document with its hosts is too long: leave the hosts out, which every node has in
+            // its settings.
             document.seats.iter_mut().for_each(|seat| seat.hosts.clear());
             read(&document)
         })
     }
 
-    /// Handles the question of a blank for a promise. A member answers with its epoch, which ends
-    /// the founding.
+    /// Handles the question of a blank for a promise. A grantor that has entered an epoch answers
+    /// with that epoch, and so ends the founding.
     pub(super) fn on_found(&mut self, now: Time, from: &Sender, asked: &Found, out: &mut Out) {
         let line = self.membership.id();
         let member = self.membership.position(&from.who.name).filter(|_| from.proved);
@@ -221,7 +219,7 @@ impl Grantor {
         self.accept(now, from, member, asked.ballot, next, out);
     }
 
-    /// Whether the document founds the cluster of this list, and names this memory.
+    /// Whether the document founds the cluster of this grantor's list, and names this memory.
     fn may_found(&self, next: &Membership) -> bool {
         let (line, document) = (self.membership.document(), next.document());
         let is_ours = next.names() == self.membership.names() && document.quorums == line.quorums;
@@ -229,8 +227,8 @@ impl Grantor {
         document.origin == Origin::Founded && is_ours && named == Some(self.instance)
     }
 
-    /// Handles a promise of `member` for a founding. Ends the proposal, and reads again, if another
-    /// memory than the named one promises.
+    /// Whether the memory that the founding names gave this promise. If another memory of `member`
+    /// promises, ends the proposal and reads again.
     pub(super) fn is_of_founder(
         &mut self,
         now: Time,

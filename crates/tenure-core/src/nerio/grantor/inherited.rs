@@ -12,7 +12,8 @@
 //! - 2.4.5: *A grant waits for the rests of all other holders.*
 //! - 2.4.6: *A grant lasts at least as long as the inherited rest of its holder.*
 //! - 2.4.8: *After another start of the process, an election without a record waits for the end of
-//!   all inherited leases.* The process has forgotten the names of the holders; the leases last.
+//!   all inherited leases.* The process has forgotten the names of the holders, but their leases
+//!   last.
 //! - 2.4.10: *A release ends inherited rests, too*, in every epoch: a candidate gives up all of its
 //!   Starts.
 
@@ -64,9 +65,10 @@ pub(super) struct Heritage {
 /// The leases of earlier epochs that keep candidates out.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(in crate::nerio) struct Inherited {
-    /// Answers of others; `None` once all these leases have ended, and after a restart.
+    /// Answers of other members; `None` once all leases of earlier epochs have ended, and after a
+    /// restart.
     pub(super) heritage: Option<Heritage>,
-    /// The instant at which all these leases have ended.
+    /// The instant at which all leases of earlier epochs have ended.
     pub(super) until: Time,
 }
 
@@ -83,8 +85,8 @@ impl Heritage {
         Self { into, inheritance, witnesses, again: Time::ZERO, tries: 0, told }
     }
 
-    /// The two ways in which a member may answer: wedged in the previous epoch, or after its entry
-    /// into this epoch.
+    /// The two forms of a member's answer: wedged in the previous epoch, or after its entry into
+    /// this epoch.
     fn answers(&self, name: &NodeName) -> [Option<Source>; 2] {
         // The search for the answer of a wedged member ignores the ballot.
         let (into, ballot) = (self.into.id(), Ballot::NONE);
@@ -107,7 +109,6 @@ impl Heritage {
         self.inheritance.floor().max(self.into.document().floor)
     }
 
-    /// Whether the member has answered.
     pub(super) fn has_heard(&self, name: &NodeName) -> bool {
         self.answers(name).into_iter().flatten().any(|source| self.inheritance.has_heard(source))
     }
@@ -253,7 +254,7 @@ fn refusal(rival: &Rival<'_>, at: Time) -> Refusal {
         remaining,
         start: holder.start,
         priority: 0,
-        // Name the holder a leader, so that a candidate yields to it only after a renewal.
+        // Call the holder a leader, so that a candidate yields to the holder only after a renewal.
         leading: true,
         next: false,
         fence: None,
@@ -479,8 +480,8 @@ impl Grantor {
         }
     }
 
-    /// Forgets the answers about earlier epochs once all their leases have ended, and writes down
-    /// that they have.
+    /// Forgets the answers about earlier epochs once all their leases have ended, and writes that
+    /// down.
     pub(super) fn on_rests_over(&mut self, now: Time, out: &mut Out) {
         if self.inherited.heritage.is_none() || now < self.inherited.until {
             return;
@@ -503,7 +504,7 @@ impl Grantor {
     }
 }
 
-/// The page with as many of these rests as it has room for.
+/// Fills `page` with as many of the rests in `all` as it has room for.
 pub(super) fn filled(mut page: Rests, all: impl Iterator<Item = HeldRest>) -> Rests {
     let mut room = Rests::BYTES_MAX.saturating_sub(wire::length(&page));
     let mut all = all.peekable();

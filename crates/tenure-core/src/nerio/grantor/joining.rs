@@ -90,7 +90,8 @@ impl Joining {
 }
 
 impl Grantor {
-    /// The node with this name, in whichever epoch; the envelope has this grantor's epoch.
+    /// The destination of messages for the node with this name, whatever its epoch is. The envelope
+    /// has this grantor's epoch.
     pub(super) fn to(&self, name: &NodeName) -> To {
         To::free(self.membership.id(), name.clone())
     }
@@ -195,7 +196,8 @@ impl Grantor {
         let seat = into.position(&self.who.name);
         let is_named = seat.is_some_and(|seat| into.instance(seat) == Some(self.instance));
         if self.blank && !is_named {
-            // An operator, or the members, have to let this memory in.
+            // The epoch does not name this memory: an operator or the members have to let the
+            // memory in.
             self.keep(&into);
             return self.stay_outside(now, &into, out);
         }
@@ -221,9 +223,9 @@ impl Grantor {
         self.hear_itself(now, out);
     }
 
-    /// Whether this memory is on its way into this decided epoch, or stays outside of it. The entry
-    /// waits for no leader of that epoch: this memory has granted nothing there, and the leader
-    /// may lead for ever.
+    /// Whether this memory is on its way into this decided epoch, or stays outside of it. A leader
+    /// of that epoch does not delay the entry: this memory has granted nothing there, and the
+    /// leader may lead for ever.
     pub(in crate::nerio) fn knows_decided(&self, epoch: EpochId) -> bool {
         let joining = self.joining.as_ref().map(|joining| &joining.heritage.into);
         joining.or(self.outside()).is_some_and(|known| known.id() == epoch)
@@ -237,8 +239,8 @@ impl Grantor {
         self.try_to_enter(now, out);
     }
 
-    /// Reads the document of the previous epoch from a member that is wedged there. The answer of a
-    /// member that has entered needs no such document, and may be the only answer.
+    /// Reads the document of the previous epoch from a member that is wedged there. Answers of
+    /// members that have entered need no such document.
     pub(super) fn seek_before(&mut self, now: Time, from: &Sender, rests: &Rests, out: &mut Out) {
         let Some(Joining { heritage, .. }) = &self.joining else { return };
         let before = heritage.into.document().before;
@@ -311,7 +313,8 @@ impl Grantor {
             heritage.again = now.after(refresh);
             return;
         }
-        // A member may accept the epoch again, by a ballot that completes a quorum.
+        // Until the answers are enough, ask members that have answered again: a member may accept
+        // the epoch again, by a ballot that completes a quorum.
         let asks_all = is_joining && !heritage.inheritance.is_enough();
         let into = heritage.into.id();
         let again = || asks_all.then_some(RestsRead { into, after: None });
@@ -327,7 +330,7 @@ impl Grantor {
         heritage.again = if is_done { Time::MAX } else { again };
         heritage.tries = heritage.tries.saturating_add(1);
         let (tries, epoch) = (heritage.tries, into.number);
-        // A grantor that has entered the epoch waits for nobody.
+        // Report silent members only before the entry: afterwards this grantor serves without them.
         let silent = questions.iter().filter(|(_, name)| !heritage.has_heard(name));
         let silent: Vec<_> = silent.map(|(_, name)| name.clone()).collect();
         if is_joining && tries > PATIENCE && heritage.told != silent {
@@ -346,7 +349,8 @@ impl Grantor {
         let Some(joining) = &self.joining else { return };
         let inheritance = &joining.heritage.inheritance;
         let is_enough = match joining.heritage.is_founding() {
-            // This grantor may have heard a leader after the founding was decided.
+            // Before it enters a founding, the grantor waits for the end of every lease of which it
+            // has heard.
             true => self.heard_leader() <= now,
             false => inheritance.is_enough(),
         };
@@ -355,7 +359,7 @@ impl Grantor {
         }
         let floor = joining.heritage.floor().max(self.fences.highest());
         let inherited = inheritance.longest();
-        // Checked documents are short enough for the disk.
+        // Never returns here: checked documents are short enough for the disk.
         let Some(document) = joining.heritage.into.record() else { return };
         let flush = self.begin_flush(now);
         let behind = self.writes.any_now();

@@ -1,9 +1,10 @@
-//! A member that was left behind: the others are in a later epoch, and nobody told it.
+//! A member that does not know that the others are in a later epoch.
 //!
 //! - 2.12.7: *In an epoch whose document names memories, a member asks the others for their epochs,
-//!   at its start and now and then.* Without this rule: an operator recovers a without b, whose
-//!   directory is whole. b starts, has a in its epoch, and serves there. No node sends b a message:
-//!   a has other members, and the candidates have other lists.
+//!   at its start and now and then.* Without this rule: the epoch has the members a and b. An
+//!   operator recovers a without b, although the directory of b is intact. Then b starts, and
+//!   serves in the old epoch. No message shows b the later epoch, because neither a nor the
+//!   candidates know b any more.
 
 use super::super::epoch::Where;
 use super::super::timer::Timer;

@@ -1,8 +1,8 @@
 //! Questions of a grantor without memory, and the answers of the others.
 //!
 //! A lease that this grantor gave and forgot counts until the first grant of its quorum ends. The
-//! answers are enough when every quorum has a member that answered: the quorum of each forgotten
-//! lease then has a member that remembers the lease, or has waited for its end. So the largest
+//! answers are enough when every quorum has a member that answered. Then the quorum of each
+//! forgotten lease has a member that remembers the lease, or has waited for its end. So the largest
 //! `delta_max` of the answers bounds the forgotten leases, and their highest fence bounds the
 //! forgotten fences: `docs/decisions/lease-max.md`.
 
@@ -33,7 +33,7 @@ impl Grantor {
     /// after the end of the quarantine is good.
     pub(super) fn read_fences(&mut self, now: Time, out: &mut Out) {
         if self.becomes_later() {
-            // No member has written this new memory down, so the wait begins anew.
+            // No member has written the memory down under its new number, so the wait begins anew.
             self.recorded = None;
             return self.write_boot(now, None, Read::Fences, out);
         }
@@ -43,8 +43,8 @@ impl Grantor {
             }
             _ => (now, BTreeMap::new(), false, None),
         };
-        // While the grantor waits for its own disk, no member is to blame. No member answers a
-        // memory that a decided epoch leaves out.
+        // Do not report members while this grantor waits for its own disk, or while a decided epoch
+        // leaves this memory out: members do not answer such a memory.
         if now > since && self.memories.is_written() && self.outside().is_none() {
             told = Some(self.tell_missing(&answers, told, out));
         }
@@ -95,8 +95,8 @@ impl Grantor {
         }
         let whole = match &self.phase {
             Phase::Serving | Phase::Quarantine { read: Read::Nothing, .. } => true,
-            // The memory is not there yet, is replaced, or is intact but its boot is not written
-            // yet.
+            // Do not answer: the memory is not there yet, is replaced, or is intact but its boot is
+            // not written yet.
             Phase::Unborn
             | Phase::Replaced
             | Phase::Opening { read: Read::Nothing, .. }
@@ -108,8 +108,8 @@ impl Grantor {
             | Phase::Storing { .. }
             | Phase::Unstored { .. } => false,
         };
-        // A grantor with an empty directory may take part in the founding: its clock bounds the
-        // fences.
+        // A grantor with an empty directory may take part in the founding, so its clock bounds the
+        // fences as well.
         let least = if whole { Fence::NONE } else { self.old_enough(now) };
         let seen = self.fences.highest().max(least);
         let (asker, delta_max) = (from.who.inc, self.delta_max);
@@ -181,8 +181,8 @@ impl Grantor {
             return;
         }
         if self.memories.names_founder(self.own_position(), self.instance) && !self.is_founder() {
-            // Others name this memory as a founder's: write that down first. A founder needs no
-            // second founding and no member that remembers.
+            // Others name this memory as a founder's: write that down first. A founder does not
+            // depend on members that remember.
             return self.write_memories(now, out);
         }
         // Others may give longer leases than this grantor (restart 1).
@@ -195,8 +195,9 @@ impl Grantor {
         let is_founder = self.is_founder();
         let written = self.recorded.get_or_insert(Recorded { since: now, by_whole: false });
         if remembers && !is_founder && !written.by_whole {
-            // Members with an empty directory may have written this memory down long ago, so the
-            // wait begins anew. A founder knows that no member remembered anything at the founding.
+            // The wait so far may have begun when members with empty directories wrote this memory
+            // down. Now members that remember are enough by themselves: begin the wait anew. A
+            // founder need not, because no member remembered anything at the founding.
             *written = Recorded { since: now, by_whole: true };
         }
         let longest = longest.max(self.delta_max);
@@ -213,8 +214,8 @@ impl Grantor {
             highest
         } else if self.is_founder() {
             if self.heard_leader() > now {
-                // This grantor, or another member, may have heard a leader after the founding was
-                // decided.
+                // Wait for the end of the lease of a leader that this grantor or another member has
+                // heard.
                 return;
             }
             all.max(Some(self.founding_floor(now)))
@@ -226,7 +227,8 @@ impl Grantor {
             return self.write_memories(now, out);
         }
         self.fences.raise_floor(floor.unwrap_or(Fence::NONE));
-        // Releases since the start may have opened elections with the lower floor of that time.
+        // Releases may have opened elections with the lower floor of this start: raise their
+        // fences.
         for state in self.elections.values_mut() {
             state.raise_fence(self.fences.floor());
         }

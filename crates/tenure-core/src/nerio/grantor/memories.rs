@@ -13,13 +13,13 @@ use crate::time::{Deadline, Time};
 /// The known memories of members, and the members that wait until these memories are durable.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(super) struct Memories {
-    /// Durable part: answers and oks rest on it.
+    /// The durable memories, on which answers and oks rest.
     pub(super) durable: Roster,
     /// The durable memories, and later memories that were heard of.
     pub(super) heard: Roster,
     pub(super) pending: Option<(Flush, Roster)>,
     pub(super) write_at: Option<Time>,
-    /// Members that asked, and get an answer when their own memory is durable.
+    /// Members that asked, and get an answer when their own memory is durable here.
     pub(super) asked: ByMember<(Sender, Time)>,
     pub(super) confirmed: MemberSet,
     pub(super) say_at: Option<Time>,

@@ -20,8 +20,8 @@ use crate::time::Time;
 /// Refresh intervals between two reports of a serving grantor's memory to members that have not
 /// written it down.
 const REFRESHES: u32 = 8;
-/// The same, once all members have written this memory down. The reports go on, because the answers
-/// tell of a later memory.
+/// Refresh intervals between two reports once all members have written this memory down. The
+/// reports go on, because the answers tell of a later memory.
 const REFRESHES_KNOWN: u32 = 64;
 
 impl Grantor {
@@ -72,8 +72,8 @@ impl Grantor {
     ) {
         self.hear_blank(now, from);
         if !self.is_upgraded() || self.is_wedged() {
-            // By the answer of a wedged member, a member that has lost its memory could serve
-            // again. This member might then vote or grant against the successor that its lost
+            // Do not answer while wedged: the answer could let a member that has lost its memory
+            // serve again. The member might then vote or grant against the successor that its lost
             // memory had accepted.
             return emit(out, None, OwnEvent::Ignored(Ignored::NotServing));
         }
@@ -121,7 +121,8 @@ impl Grantor {
         }
         self.begin_to_say_memory(now);
         for (member, (from, start)) in core::mem::take(&mut self.memories.asked).iter() {
-            // The member may have asked while another write was under way.
+            // If the member asked while another write was under way, its own memory is not durable
+            // yet.
             if self.memories.has_written(*member) {
                 self.answer_read(now, from, *start, out);
             } else {
@@ -142,8 +143,9 @@ impl Grantor {
     }
 
     /// Reports this grantor's memory to members that have not written it down. Once all members
-    /// have written it down, reports it to all, less often. A member that knows a later memory of
-    /// this member answers with it, and its oks keep this grantor out of quorums.
+    /// have written it down, reports it to all, less often. The answer of a member names a later
+    /// memory of this member, if there is one. The oks of that member keep this grantor out of
+    /// quorums.
     pub(super) fn say_memory(&mut self, now: Time, out: &mut Out) {
         let missing = self.others().minus(self.memories.confirmed);
         self.memories.say_at = None;
@@ -163,8 +165,8 @@ impl Grantor {
     }
 
     /// Begins the reports of a grantor of a new cluster, once it has written down another member's
-    /// memory. Only the answers tell of a later memory of that member; without them, oks with the
-    /// earlier memory would keep the member out of quorums.
+    /// memory. Only the answers to these reports tell of a later memory of that member. Until then,
+    /// this grantor's oks name the earlier memory, and keep the member out of quorums.
     pub(super) fn begin_to_say_memory(&mut self, now: Time) {
         let knows = self.memories.durable().entries().next().is_some();
         if knows && self.phase == Phase::Serving && self.memories.say_at.is_none() {
@@ -189,8 +191,8 @@ impl Grantor {
         let own = seen.roster.at(self.own_position());
         let mut roster = seen.roster.clone();
         if !seen.whole {
-            // The member's directory may only be missing for now: the member itself asks others to
-            // write its new memory down.
+            // Do not write down the new memory of the member that answers: its directory may only
+            // be missing for now. The member itself asks for the write when it is needed.
             roster.clear(member);
         }
         let is_news = self.memories.hear(&roster);
@@ -232,7 +234,7 @@ impl Grantor {
 
     /// Gives this grantor's memory a later number, if no member relies on the memory yet and others
     /// know a later memory of this member. A memory that has accepted a founding keeps its number,
-    /// as the founding names it. A promise of the memory stays in force under a later number.
+    /// as the founding names it. A promise of the memory stays in force under the later number.
     pub(super) fn becomes_later(&mut self) -> bool {
         if self.has_accepted_founding() {
             return false;

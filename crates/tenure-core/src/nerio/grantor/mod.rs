@@ -1,8 +1,8 @@
 //! The grantor: state `A` and `F` of each election, and the rest of its state.
 //!
-//! Its steps of OQwBD are in [`oqwbd`](super::oqwbd). Here are the checks of a request that hold on
-//! arrival and after waiting, and the bounds on elections and waiting requests. `ARCHITECTURE.md`
-//! lists the other files by their decisions.
+//! The grantor's steps of OQwBD are in [`oqwbd`](super::oqwbd). This file has the checks of a
+//! request on arrival and after waiting, and the bounds on elections and waiting requests.
+//! `ARCHITECTURE.md` lists the other files by their decisions.
 
 mod admissions;
 mod changes;
@@ -282,7 +282,7 @@ impl Grantor {
         let all = [self.phase.due(), memories, raise, state, writes, self.hang_due()];
         let epochs = [self.votes.due(), Some(self.proposals_due()), self.joining_due()];
         let all = all.into_iter().chain(epochs).chain(self.asking_due()).flatten();
-        // No repetition could follow the last instant of a clock, so nothing is due then.
+        // A deadline of `Time::MAX` never comes.
         all.filter(|due| due.at < Time::MAX).min_by_key(|due| due.at)
     }
 
@@ -326,7 +326,7 @@ impl Grantor {
         }
         let mut service = self.phase.service(now);
         if let Service::Recovering { known } = &mut service {
-            // A founder has forgotten nothing, whatever the others remember.
+            // A founder has forgotten nothing, whatever other members remember.
             *known &= !self.memories.names_founder(self.own_position(), self.instance);
         }
         if self.has_wrong_clock && service == Service::Serving {
@@ -353,7 +353,8 @@ impl Grantor {
         match self.phase.service(now) {
             Service::Serving if self.has_wrong_clock => return Some(Refusal::WrongClock),
             Service::Serving => {}
-            // Refuse the leader too (restart 1): two could lead otherwise.
+            // Refuse the renewals of a leader, too (restart 1): otherwise two candidates could
+            // lead.
             Service::Quarantine { remaining } => return Some(Refusal::Quarantine { remaining }),
             Service::Starting if !self.writes.hangs() => return Some(Refusal::Starting),
             Service::Starting => return Some(Refusal::Disk),

@@ -4,14 +4,15 @@
 //! afterwards. Until it has read them, it names an unknown holder of all other elections. Rules,
 //! each with a run that goes wrong without it:
 //!
-//! - 2.2.6: *Until then, a grantor that was wedged answers as the wedged grantor that it was.* a
-//!   and b enter by each other's first pages. If each named an unknown holder to the other from
-//!   then on, neither would ever learn the rest. Both would grant nothing until all leases of epoch
-//!   0 have ended.
-//! - 2.1.11: *Until then, a grantor that has accepted nothing promises nothing.* Epoch 2 is decided
-//!   while a and b read the pages about epoch 0. Their answers name an unknown holder, so epoch 2
-//!   grants nothing until all leases of epoch 0 have ended. The rule delays no grant: a quorum that
-//!   needs such a grantor's promise would also need its answer.
+//! - 2.2.6: *Until it has read all pages, a grantor that was wedged still answers as a wedged
+//!   grantor.* Members a and b enter by each other's first pages. If each then named an unknown
+//!   holder to the other, neither would ever learn the other pages. Both would grant nothing until
+//!   all leases of epoch 0 have ended.
+//! - 2.1.11: *Until it has read all pages, a grantor that has accepted nothing promises nothing.*
+//!   Otherwise epoch 2 is decided while a and b still read the pages about epoch 0. Their answers
+//!   name an unknown holder, so the members of epoch 2 grant nothing until all leases of epoch 0
+//!   have ended. The rule delays no grant: a quorum that needs such a grantor's promise would also
+//!   need its answer.
 
 use core::time::Duration;
 
@@ -59,8 +60,9 @@ impl Grantor {
         })
     }
 
-    /// A page of the answer of [`as_wedged`](Self::as_wedged). Where this grantor has granted in
-    /// this epoch, its grant stands for all leases of the election: these have no entry any more.
+    /// A page of the answer of [`as_wedged`](Self::as_wedged). If this grantor has granted an
+    /// election in this epoch, that grant stands for all earlier leases of the election, which have
+    /// no entry any more.
     pub(super) fn wedged_page(
         &self,
         now: Time,

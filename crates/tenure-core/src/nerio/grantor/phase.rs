@@ -75,12 +75,12 @@ pub(in crate::nerio) enum Phase {
     },
     /// The grantor asks the others for their fences.
     Reading {
-        /// Time of the first of these questions, which each answer repeats.
+        /// Time of the first question, which each answer names.
         since: Time,
         /// Time at which the questions are sent again.
         again: Time,
         answers: BTreeMap<usize, ReadAnswer>,
-        /// Whether another memory of some member was heard of since the first of these questions.
+        /// Whether the grantor has heard of a newer memory of some member since the first question.
         news: bool,
         /// The last report of members for which the read waits.
         told: Option<Missing>,

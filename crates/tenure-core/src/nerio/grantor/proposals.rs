@@ -5,10 +5,11 @@
 //!
 //! - 2.1.1: *A ballot is above all that this grantor has heard of.*
 //! - 2.1.6: *Only the memory that the document names is ready for its seat.*
-//! - 2.1.9: *A wedged grantor that hears of no decision proposes by itself.* The proposer died
-//!   after one member accepted. The wedged member serves nobody until a quorum has decided.
-//! - 2.1.9: *A grantor that is told of the decision also proposes, while it lacks answers.* a and c
-//!   accepted; a tells all members and dies before it answers. No other member asks b to accept.
+//! - 2.1.9: *A wedged grantor that hears of no decision proposes by itself.* Otherwise the proposer
+//!   dies after one member has accepted, and that wedged member never grants again.
+//! - 2.1.9: *A grantor that is told of the decision also proposes, while it lacks answers.* Members
+//!   a and c accept, and a tells all members of the decision. Then a dies before it answers b, and
+//!   no other member asks b to accept.
 //! - 2.1.10: *A proposal ends when another successor is decided.* The operator is told, and repeats
 //!   the change if it is still wanted.
 //! - T10: *Answers of replaced memories are ignored in an upgraded epoch.*
@@ -37,7 +38,6 @@ pub(super) const PAUSE_MAX: Duration = Duration::from_secs(30);
 /// Number of repetitions after which a founding reports the members that do not answer.
 pub(super) const PATIENCE: u32 = 8;
 
-/// A proposal under way.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Proposal {
     pub(super) proposer: Proposer,
@@ -62,7 +62,7 @@ pub(super) struct Proposals {
     pub(super) running: Option<Proposal>,
     /// Highest ballot that this process has used in its epoch.
     used: Ballot,
-    /// Number of ballots that others refused; each doubles the pause.
+    /// Number of ballots that others refused; each refusal doubles the pause.
     refusals: u32,
     /// Time at which the grantor proposes by itself, if it is wedged; [`Time::MAX`] never comes.
     propose_at: Time,
@@ -141,8 +141,8 @@ impl Grantor {
         self.draw.span(bound, self.who.name.as_str(), "propose", self.proposals.draws)
     }
 
-    /// Sends the present question to all that have not answered it, and sets the time of its
-    /// repetition.
+    /// Sends the present question to all members that have not answered it, and sets the time of
+    /// its repetition.
     fn ask_acceptors(&mut self, now: Time, out: &mut Out) {
         let spread = self.config.refresh.saturating_mul(1 << self.proposals.refusals.min(7));
         let pause = self.config.refresh + self.lot(spread.min(PAUSE_MAX));
@@ -196,7 +196,8 @@ impl Grantor {
         let is_replaced = self.memories.heard(member) > Some(acceptor.instance);
         let proposal = self.proposals.running.as_mut()?;
         if proposal.proposer.is_founding() {
-            // Only a memory that a document names accepts it.
+            // The document of a founding names its memories: ignore only the answer of a replaced
+            // memory.
             return (!is_replaced).then_some(member);
         }
         let denied = proposal.witnesses.hear(&self.membership, member, acceptor)?;
@@ -243,7 +244,8 @@ impl Grantor {
                 proposal.learning.remove(&from.who.name);
                 let is_over = proposer.on_promise(member, promise.ballot, accepted);
                 if let Some((_, successor)) = accepted {
-                    // Other members will ask this grantor for the document.
+                    // Read the document of that successor, because other members will ask this
+                    // grantor for it.
                     self.need(now, from, successor, None, out);
                 }
                 if is_over {
@@ -397,8 +399,8 @@ impl Grantor {
         self.ask_acceptors(now, out);
     }
 
-    /// Whether members are asked to accept a successor whose document is not at hand: they cannot
-    /// read it here, and its only copy may be lost.
+    /// Whether the proposal asks members to accept a successor whose document is not at hand. The
+    /// members cannot read the document here, and its only copy may be lost.
     fn lacks_document(&self) -> bool {
         let phase = self.proposals.running.as_ref().map(|proposal| proposal.proposer.phase());
         let Some(Phase::Accept { successor }) = phase else { return false };

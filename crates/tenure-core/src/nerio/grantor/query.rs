@@ -14,9 +14,10 @@ use crate::name::ElectionName;
 use crate::time::Time;
 
 impl Grantor {
-    /// Reports the epoch that this grantor has entered, in an envelope of that epoch. A node of an
-    /// earlier version sees from the digest there that the grantor has other settings. A removed
-    /// grantor reports the epoch that does not name it, so that others learn of that epoch.
+    /// Reports the epoch that this grantor has entered, in an envelope of that epoch. From the
+    /// digest in that envelope, a node of an earlier version sees that the grantor has other
+    /// settings. A removed grantor reports the epoch that does not name it, so that others learn of
+    /// that epoch.
     pub(in crate::nerio) fn say_epoch(&self, now: Time, from: &Sender, start: Time, out: &mut Out) {
         let known = self.removed.as_ref().unwrap_or(&self.membership);
         let document = known.document();
@@ -34,7 +35,7 @@ impl Grantor {
         send(out, To::at(self.membership.id(), from.address), current);
     }
 
-    /// Sends a part of a document that this grantor has, in an envelope of its epoch.
+    /// Sends a part of a document that this grantor has, in an envelope of the grantor's epoch.
     pub(super) fn on_document_read(&self, from: &Sender, read: &DocumentRead, out: &mut Out) {
         let known = self.membership_of(read.epoch);
         match known.and_then(|known| known.document().part(read, from.who.inc)) {

@@ -19,7 +19,7 @@ pub(super) struct Incarnations(BTreeMap<(ElectionName, NodeName), NameUse>);
 struct NameUse {
     current: (Inc, SocketAddr),
     previous: (Inc, SocketAddr),
-    /// Time at which the incarnation before the current one last came back.
+    /// Time at which `current` asked again after `previous` had asked; `None` if it has not.
     back_at: Option<Time>,
 }
 

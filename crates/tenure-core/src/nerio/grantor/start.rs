@@ -34,16 +34,16 @@ impl Grantor {
         self.started = now;
         self.raise = Raise::begin(now, &memory.kept, memory.delta_max, &self.config);
         self.fences = Fences::new(memory.reserve);
-        // Marks of epoch 0 stay on the disk. In a later epoch they would deny the memory of each
-        // member that was replaced since (2.9.2).
+        // Leave out the marks of epoch 0 in later epochs, in which they would deny the memory of
+        // each member that was replaced since (2.9.2). The marks stay on the disk.
         let kept = if self.is_upgraded() { memory.roster.as_slice() } else { &[] };
         self.memories = Memories::new(Roster::of(&self.membership, kept));
         self.joins = memory.kept == Kept::Nothing;
         self.enters = memory.enters;
         self.blank = memory.membership.is_none() && !memory.enters;
         self.wall = memory.wall;
-        // Before a very first start no member has seen another memory. Later epochs name the
-        // memories of their members.
+        // At a very first start no member has seen another memory, and the documents of later
+        // epochs name the memories. Then a memory needs no reports.
         self.says_memory = memory.kept != Kept::New && self.is_upgraded();
         let read = if self.joins { Read::Fences } else { Read::Nothing };
         // A grantor that asks others counts its wait from the instant at which enough members have
@@ -145,7 +145,8 @@ impl Grantor {
                 self.fences.settled(flushed, written);
                 if written {
                     self.blank = false;
-                    // A lost memory may have voted in this epoch.
+                    // Unless this memory is a founder's, a lost memory of this member may have
+                    // voted here.
                     let vote = if self.is_founder() { Vote::NONE } else { Vote::BARRED };
                     self.votes = Votes::new(vote);
                     self.serve(now, out);

@@ -2,9 +2,8 @@
 //! process. The report ends all grants of that incarnation at once.
 //!
 //! A report is no release. The process is over, so the highest Start granted does not matter, and
-//! no later message of that incarnation means anything. Nothing here is written down: a grantor
-//! that restarts takes no report before the next request names the supervisor, and its grants run
-//! out.
+//! later messages of that incarnation are ignored. Nothing here is written down: a grantor that
+//! restarts takes no report before the next request names the supervisor, and its grants run out.
 
 use alloc::vec::Vec;
 use core::net::SocketAddr;
@@ -79,7 +78,7 @@ impl Grantor {
         }
     }
 
-    /// Ends what the incarnation holds here, and drops what it has parked (supervised release 4). A
+    /// Ends the grants of the incarnation, and drops its waiting requests (supervised release 4). A
     /// grantor that does not serve takes no grant back: another memory of this member may have
     /// given more grants.
     pub(super) fn on_gone(&mut self, now: Time, from: &Sender, gone: &Gone, out: &mut Out) {

@@ -3,17 +3,17 @@
 //! Rules, each with a run that goes wrong without it; `epoch/vote.rs` has the rules of the vote
 //! itself:
 //!
-//! - 2.1.2, 2.1.3: *A vote is durable before its answer leaves.* a and b accept S: decided. The
-//!   process of b ends before its vote is written; b and c then accept T.
+//! - 2.1.2, 2.1.3: *A vote is durable before its answer leaves.* Otherwise a and b accept S, which
+//!   is decided. The process of b ends before its vote is written; then b and c accept T.
 //! - 2.1.3: *A member has the document before it accepts.* Only members that accepted can tell
 //!   others the document of a decided epoch.
 //! - 2.1.4: *A member grants nothing from the moment at which it accepts, durable or not.* The
 //!   flush may be on the disk before its confirmation arrives. An ok in between would support a
-//!   claim that no answer names.
+//!   claim that no answer to the next epoch names.
 //! - 2.1.4: *The wedge never ends.* A write that fails may be on the disk all the same.
-//! - 2.3.6: *A member votes only in the epoch that it has entered.* d and e know the document of
-//!   epoch 1, but have no answers about epoch 0. If they accept epoch 2, their answers name no
-//!   lease of epoch 0.
+//! - 2.3.6: *A member votes only in the epoch that it has entered.* Members d and e know the
+//!   document of epoch 1, but have no answers about epoch 0. If they accepted epoch 2, their
+//!   answers would name no lease of epoch 0.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -79,7 +79,6 @@ impl Grantor {
         self.votes.vote.is_wedged()
     }
 
-    /// Whether the memory has entered no epoch.
     pub(in crate::nerio) const fn is_blank(&self) -> bool {
         self.blank
     }

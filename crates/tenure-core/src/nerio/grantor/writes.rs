@@ -41,14 +41,14 @@ pub(in crate::nerio) struct Writes {
     hangs: bool,
     /// Last flush that ended, with the time of its end.
     ended: Option<Flush>,
-    /// Whether the last records were repetitions, without a request.
+    /// Whether the last records were written again, without a request.
     repeated: bool,
     again_at: Time,
     /// Time before which no election with a failed record is granted.
     refuses_until: Time,
     /// Time before which no election without a record is granted.
     refuses_new_until: Time,
-    /// Election of the last repeated record.
+    /// Election of the record that was last written again.
     tried: Option<ElectionName>,
 }
 
@@ -151,8 +151,8 @@ impl Writes {
         self.unwritten.contains(election)
     }
 
-    /// Whether the grantor refuses `election` at `now`: the write of its record has just failed. Or
-    /// its record needs new room, and the write of another record has just failed for want of room.
+    /// Whether the grantor refuses `election` at `now`: the write of its record has just failed, or
+    /// its record needs new room and another record has just failed for want of room.
     pub(in crate::nerio) fn refuses(
         &self,
         now: Time,

@@ -14,7 +14,6 @@ use super::Nerio;
 use crate::time::Time;
 
 impl Nerio {
-    /// Compares the clock of a member with this node's.
     pub(super) fn compare_clocks(
         &mut self,
         now: Time,

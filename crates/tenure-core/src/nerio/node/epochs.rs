@@ -34,8 +34,8 @@ impl Nerio {
 
     /// Notes that a member answers the question of `start` in this node's epoch. Callers leave out
     /// answers that may be of a blank (founding by document 3.11). A blank answers in the epoch of
-    /// its settings, and later enters the founded epoch. A node whose epoch the blank had confirmed
-    /// would not follow.
+    /// its settings, and later enters the founded epoch. If its answer confirmed the epoch of this
+    /// node, the node would not follow.
     pub(super) fn confirm(&mut self, member: usize, start: Time) {
         if self.context.has_asked(start) {
             self.context.confirmation.answers(member, start, &self.context.membership);
@@ -117,8 +117,8 @@ impl Nerio {
             Some(Verdict::Fits(membership)) if self.may_enter(&membership) => {
                 self.switch(now, membership, out);
             }
-            // The epoch has the members of the settings, so nothing is wrong. The other members may
-            // be blanks, and then no quorum moves this node there.
+            // The epoch has the members of the settings, so this is no error. If the other members
+            // are blanks, no quorum names the epoch, and the node stays in its own.
             Some(Verdict::Fits(membership)) if self.is_of_settings(&membership) => {
                 ignore(out, None, Ignored::Unasked);
             }
@@ -139,9 +139,9 @@ impl Nerio {
         own.names() == epoch.names() && own.document().quorums == epoch.document().quorums
     }
 
-    /// Whether this node, which has no grantor, reads the document of an epoch: of a later epoch,
-    /// or of another cluster while this node's epoch is not confirmed. The document also shows why
-    /// two nodes differ.
+    /// Whether this node, which has no grantor, reads the document of `epoch`: if the epoch is
+    /// later, or if it is of another cluster and this node's epoch is not confirmed. The document
+    /// also shows why two nodes differ.
     fn wants(&self, epoch: EpochId, founding: u64) -> bool {
         let Context { membership, confirmation, .. } = &self.context;
         let is_other = founding != membership.founding() && !confirmation.is_confirmed();

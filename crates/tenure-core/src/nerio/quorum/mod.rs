@@ -84,7 +84,7 @@ impl Quorums {
 
     /// Every set whose weights add up to `threshold`; `None` means more than half of the sum.
     ///
-    /// `weights` has one entry for each member, in their order, at most
+    /// `weights` has one entry for each member, in the members' order, at most
     /// [`WEIGHT_MAX`](Self::WEIGHT_MAX) each. A member of weight 0 takes part and never counts.
     pub fn weighted(weights: &[u32], threshold: Option<u32>) -> Result<Self, QuorumError> {
         check_count(weights.len())?;
@@ -135,8 +135,8 @@ impl Quorums {
 
     /// Whether `set` contains a quorum. Positions without a member are ignored.
     ///
-    /// Every message causes a call, so this allocates nothing and takes a few dozen steps at most;
-    /// only explicit systems are searched.
+    /// Every message causes a call, so this allocates nothing. Only explicit systems take more than
+    /// a few dozen steps.
     #[must_use]
     pub fn is_quorum(&self, set: MemberSet) -> bool {
         let set = set.and(self.everyone());
@@ -163,14 +163,14 @@ impl Quorums {
         words.iter().map(|(_, word)| *word).find(is_agreed)
     }
 
-    /// The quorum whose earliest end is later than that of any other quorum, and this end, computed
-    /// from the ends of these members.
+    /// The quorum whose earliest end is later than that of any other quorum, and this earliest end.
+    /// `ends` has the ends and their members.
     pub(in crate::nerio) fn longest(
         &self,
         ends: impl Iterator<Item = (Time, usize)> + Clone,
     ) -> Option<(MemberSet, Time)> {
         let mut members = MemberSet::EMPTY;
-        // The members are few: search for the next each time, without allocation.
+        // The members are few, so search for the next member each time, without allocation.
         loop {
             let left = ends.clone().filter(|(_, member)| !members.contains(*member));
             let (end, member) = left.max()?;
@@ -181,8 +181,8 @@ impl Quorums {
         }
     }
 
-    /// The first instant by which all ends of some quorum have passed, computed from the ends of
-    /// these members.
+    /// The first instant by which all ends of some quorum have passed. `ends` has the ends and
+    /// their members.
     pub(in crate::nerio) fn soonest(
         &self,
         ends: impl Iterator<Item = (Time, usize)> + Clone,

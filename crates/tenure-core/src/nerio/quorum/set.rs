@@ -68,7 +68,7 @@ impl MemberSet {
         Self(self.0 & !other.0)
     }
 
-    /// Its members in ascending order.
+    /// The members in ascending order.
     pub fn iter(self) -> impl Iterator<Item = usize> {
         let mut left = self.0;
         core::iter::from_fn(move || {
@@ -99,7 +99,7 @@ impl FromIterator<usize> for MemberSet {
     }
 }
 
-/// By position: `#0+#2`.
+/// Prints the positions of the members, such as `#0+#2`.
 impl fmt::Display for MemberSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(&self.named(&[]), f)

@@ -149,7 +149,7 @@ fn weights_are_decided_exactly() {
         panic!("15 of 31 do not meet 15 others, but {refused:?}");
     };
     assert_eq!((first.len(), second.len(), first.and(second)), (15, 15, MemberSet::EMPTY));
-    // 1 + 2 + 4 + ... : all sums exist, so only more than half will do.
+    // With weights 1, 2, 4 and so on every sum exists, so the threshold must be more than half.
     let powers: Vec<u32> = (0..10).map(|n| 1 << n).collect();
     assert!(Quorums::weighted(&powers, Some(512)).is_ok());
     assert!(Quorums::weighted(&powers, Some(511)).is_err());

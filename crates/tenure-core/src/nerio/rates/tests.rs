@@ -39,7 +39,7 @@ impl Pair {
         Self { drift: rho(drift), parts, rates: Rates::default(), counter: 0, inc: 1, boot: 1 }
     }
 
-    /// An ok: the request leaves at `at`, and both ways take as long as `there` and `back` say.
+    /// An ok to a request that leaves at `at`. The request takes `there`, and the ok takes `back`.
     fn ok(&mut self, at: u64, there: u64, back: u64) -> Option<Apart> {
         let own = |at| shows(7_000 * SECOND, self.parts[1], at);
         let times = (own(at), own(at + there + back));
@@ -188,7 +188,7 @@ fn processes_have_clocks_of_their_own() {
     assert_eq!(pair.rates.apart(), MemberSet::EMPTY);
 }
 
-/// An older directory takes the seat of a member.
+/// A member goes on with an older directory, whose clock samples count as well.
 #[test]
 fn older_directory_is_compared() {
     let mut rates = Rates::default();
@@ -231,7 +231,7 @@ fn one_clock_accuses_no_node() {
     };
     assert!(!accused(3, &[]) && !accused(3, &[1]) && !accused(5, &[0, 4]));
     assert!(accused(3, &[0, 1]) && accused(5, &[0, 2, 4]));
-    // Every majority of two members needs both.
+    // Without these members no majority is left.
     assert!(accused(1, &[0]) && accused(2, &[1]) && accused(4, &[1, 2]));
 }
 

@@ -6,7 +6,7 @@ use core::time::Duration;
 use super::config::{Detector, RingConfig};
 use crate::time::Time;
 
-/// Number of measured spans.
+/// Number of measured spans that are kept.
 const WINDOW: usize = 64;
 /// Least number of measured spans by which a member is judged.
 const ENOUGH: usize = 8;
@@ -40,8 +40,8 @@ impl Evidence {
         self.suspected
     }
 
-    /// Begins a watch at this time, or goes on with it. `None` ends the watch, and with it every
-    /// opinion: the member counts as correct.
+    /// Begins a watch at this time, or goes on with the present watch. `None` ends the watch, and
+    /// the member counts as correct.
     pub(super) fn watch(&mut self, since: Option<Time>) {
         match since {
             Some(now) => _ = self.lived.get_or_insert(now),
@@ -53,8 +53,8 @@ impl Evidence {
         }
     }
 
-    /// Suspects the member if its evidence is too old. `pause` does not count: this node itself
-    /// stood still for that long.
+    /// Suspects the member if its evidence is too old. A `pause` in which this node itself stood
+    /// still does not count.
     pub(super) fn judge(&mut self, now: Time, pause: Duration, config: &RingConfig) {
         if let Some(lived) = &mut self.lived {
             *lived = lived.after(pause).min(now);

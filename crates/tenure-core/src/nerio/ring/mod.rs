@@ -1,10 +1,11 @@
 //! The virtual ring of section 9, and the weak leaders of 10.3: opt-in, by [`RingConfig`].
 //!
-//! Members stand on a ring in the order of their names. Each member monitors its closest
-//! predecessor and its closest successor that it considers correct: at each tick it asks both. The
-//! member also asks every suspected member in between, so that a member that comes back is seen. A
-//! member that suspects all smaller members considers itself the weak leader. Each answer names the
-//! weak leader of its sender, so that the name passes from predecessor to successor.
+//! Members stand on a ring in the order of their names. Each member monitors two neighbours, the
+//! closest predecessor and the closest successor that it considers correct. At each tick the member
+//! asks both. The member also asks every suspected member in between, and so notices a member that
+//! comes back. A member that suspects all smaller members considers itself the weak leader. Each
+//! answer names the weak leader of its sender, so that the name passes from predecessor to
+//! successor.
 //!
 //! ```text
 //!            every quarter of the silence
@@ -54,7 +55,7 @@ pub(super) struct Ring {
     next_at: Time,
     /// Weak leader of the last report.
     told: Option<WeakLeader>,
-    /// Grant of this node's grantor in the election that is being handled.
+    /// Grant of this node's own grantor in the election of the present input.
     pub(super) own_grant: Option<OwnGrant>,
 }
 
@@ -128,8 +129,8 @@ impl Ring {
         }
     }
 
-    /// The closest predecessor and successor that are considered correct, and the suspected members
-    /// before them.
+    /// The closest predecessor and the closest successor that are considered correct, and the
+    /// suspected members in between.
     fn watched(&self) -> MemberSet {
         let count = self.members.len();
         let until_correct = |order: &mut dyn Iterator<Item = usize>| {
@@ -148,8 +149,8 @@ impl Ring {
         before.or(behind)
     }
 
-    /// Whether this member considers itself the lowest correct member, because every smaller member
-    /// is suspected: the predecessor on the ring is larger.
+    /// Whether this member considers itself the weak leader, because it suspects every smaller
+    /// member.
     pub(super) fn is_weak_leader(&self) -> bool {
         self.own.is_some() && self.predecessor().is_none()
     }
@@ -164,7 +165,7 @@ impl Ring {
     fn view(&self) -> Option<usize> {
         match self.predecessor() {
             None => self.own,
-            // A predecessor follows a smaller member, or is the weak leader itself.
+            // The predecessor names a smaller weak leader, or is the weak leader itself.
             Some(member) => self.members[member].named.filter(|named| *named <= member),
         }
     }

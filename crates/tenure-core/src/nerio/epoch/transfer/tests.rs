@@ -58,7 +58,7 @@ fn strange_parts_end_the_reading() {
     assert_eq!(end(|part| part.bytes.clear()), ReadOutcome::Unexpected);
     assert_eq!(end(|part| part.offset += 1), ReadOutcome::Unexpected);
     assert_eq!(end(|part| part.epoch.number += 1), ReadOutcome::Unexpected);
-    // The whole document, under another digest.
+    // The reader gets the whole document, but asked for another digest.
     let (mut reader, mut outcome) = (DocumentReader::new(other), ReadOutcome::Unfinished);
     while outcome == ReadOutcome::Unfinished {
         let part = document().part(&reader.question(Time::ZERO), Inc(0)).unwrap();

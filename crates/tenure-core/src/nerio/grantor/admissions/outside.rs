@@ -28,7 +28,8 @@ impl Grantor {
         out: &mut Out,
     ) {
         if self.joining.is_some() || self.has_accepted_founding() {
-            // A document named this memory, and another memory has taken its place since.
+            // A document named this memory, and another memory has replaced it since: never vote
+            // again.
             self.votes.vote = Vote::BARRED;
             self.write_vote(now, out);
             self.leave(Arc::clone(into), out);
