@@ -13,7 +13,7 @@ pub trait Clocks {
     /// `CLOCK_REALTIME`: it may be wrong, and it may step either way at any time.
     fn wall(&self) -> WallTime;
 
-    /// Whether the settings of the core compare wall time, for a core that takes a [`Reading`].
+    /// Whether the core compares wall time under its settings. Only [`Reading`] asks for this.
     #[inline]
     fn compares_wall(&self) -> bool {
         false

@@ -22,7 +22,7 @@ pub enum View {
     },
     /// The election certainly has no leader.
     Vacant,
-    /// No participant that knows the leader has answered in time, or the answers disagree.
+    /// Participants that know the leader have not answered in time, or their answers disagree.
     Unknown {
         /// Time since which the leader is unknown, on the clock of leases.
         since: Time,

@@ -469,7 +469,8 @@ impl Election {
             return;
         }
         let next = Lease::new(lease.term, context);
-        // Others hold to the later E, so this renewal would not lengthen the claim (ruling 3).
+        // Others wait for the published E, which is later, so this renewal would change nothing
+        // (ruling 3).
         if next.until <= *published || next.ends <= lease.ends {
             let by = published.since(next.until);
             return self.emit(OwnEvent::ClockSetBack { by }, context);
@@ -504,8 +505,8 @@ impl Election {
         let Some(campaign) = &mut self.campaign else { return };
         let Some((_, until)) = campaign.claimed() else { return };
         let Phase::Leading { beaten, .. } = &mut campaign.phase else { return };
-        // A relayed claim beats no leader (ruling 4), nor does a claim that its own leader has not
-        // heard. If two candidates stand at once, the later resigns, and the earlier leads.
+        // Ignore a relayed claim (ruling 4), and a claim that its sender has not heard itself. If
+        // two candidates stand at once, the later resigns, and the earlier leads.
         if *beaten || !first_hand || !holds || !above(until) {
             return;
         }
@@ -587,7 +588,7 @@ impl Election {
         self.round.announced = false;
         let leader = context.me.who.clone();
         let dead = Tombstone { leader, term, until, successor: successor.clone() };
-        // Statements that follow this claim are outdated now.
+        // Drop statements of others about the ended claim.
         self.others.doubts.bury(&dead);
         // If there is no room for the tombstone, calls do not repeat it.
         let _ = self.others.tombstones.hear(&dead, context);

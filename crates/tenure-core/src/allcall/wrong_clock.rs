@@ -44,9 +44,9 @@ pub(super) struct Clock {
     /// clocks at the last round in which this clock had not stepped. While the clock is off: the
     /// last reading of another clock.
     agreed: Option<BothClocks>,
-    /// Counts rounds, since the last answer, in which this process heard its own call, but no
-    /// answer. A span of time is no substitute: a process that was stopped or cut off makes no call
-    /// meanwhile.
+    /// The number of rounds, since the last answer, in which this process heard its own call but no
+    /// answer. Rounds count, and not time, because a process that is stopped or cut off makes no
+    /// calls.
     silent: Option<u32>,
     /// The end of the last round that could compare the clock.
     compared: Option<Time>,
@@ -104,9 +104,9 @@ impl Clock {
         !self.compared.is_some_and(lately)
     }
 
-    /// Judges the clock after a round without answers. A clock that has stepped does not count as
-    /// right, as answers may be lost. A process without an answer for a whole lease is alone, and
-    /// may lead by its clock.
+    /// Judges the clock after a round without answers. A clock that has stepped counts as wrong,
+    /// because answers may have been lost. A process without an answer for a whole lease is alone,
+    /// and may lead by its clock.
     fn nobody_answered(&mut self, now: BothClocks, config: &Checked) {
         self.silent = self.silent.map(|rounds| rounds.saturating_add(1));
         let asked = |rounds: u32| config.heartbeat.saturating_mul(rounds);

@@ -142,7 +142,7 @@ impl fmt::Display for Cause {
     }
 }
 
-/// The identity of a topic, which differs from another topic of the same name.
+/// The identity of a topic. A topic that is created anew under the same name has another identity.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub struct TopicId {
     pub cluster: Arc<str>,

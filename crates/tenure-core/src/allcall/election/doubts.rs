@@ -1,5 +1,5 @@
-//! Statements of other participants that a leader exists. This process may not believe the claim of
-//! that leader.
+//! Statements of other participants that a leader exists. This process keeps them because it may
+//! not know that leader's claim.
 
 use alloc::collections::BTreeMap;
 use core::time::Duration;

@@ -162,9 +162,8 @@ impl Election {
         self.observation = None;
     }
 
-    /// Takes note of the sender's statement that there is a leader. A claim that this process
-    /// believes counts as such a statement, too: by a wrong clock the claim may end before the
-    /// sender's next call.
+    /// Keeps the sender's statement that there is a leader, even if this process knows that
+    /// leader's claim. By a wrong clock here the claim may end before the sender's next call.
     pub(in crate::allcall) fn doubt(
         &mut self,
         header: &Header,

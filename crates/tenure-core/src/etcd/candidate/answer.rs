@@ -139,8 +139,8 @@ impl Candidate {
     }
 
     /// Makes room for the candidate's key, because a key of another campaign has the same name. If
-    /// the other key is on a lease of another process, the same lease was handed to that process,
-    /// which may lead by its key. So the candidate waits. Returns whether the other key must be
+    /// that key is on a lease of another process, the same lease was handed to both processes, and
+    /// the other process may lead: the candidate waits. Returns whether the other key must be
     /// deleted; the caller decides when.
     pub(in crate::etcd) fn make_room(
         &mut self,
@@ -157,8 +157,8 @@ impl Candidate {
         true
     }
 
-    /// Handles the answer that the key to be deleted does not exist. If another key of this session
-    /// has its name, deletes that key.
+    /// Handles the answer that the key to be deleted does not exist. If this session has another
+    /// key of the same name, deletes that key.
     fn on_other(&mut self, found: Option<KeyValue>, context: &mut CandidateContext<'_>) {
         match found.filter(|found| context.session.owns(found.lease)) {
             Some(found) => {

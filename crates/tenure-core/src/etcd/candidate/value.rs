@@ -6,8 +6,8 @@ use crate::etcd::key::Bytes;
 use crate::name::Value;
 use crate::time::Time;
 
-/// The shortest pause before a leader overwrites another value again. Without it two processes with
-/// different values would overwrite each other all the time.
+/// The shortest pause before a leader overwrites another value again. Without the pause two
+/// processes with different values would overwrite each other all the time.
 const MEND_AGAIN: Duration = Duration::from_secs(1);
 
 /// The value of the candidate, and whether its key has that value.

@@ -31,7 +31,7 @@ impl Session {
         self.shift.pop()
     }
 
-    /// Begins a round with the keys that must still move. Returns whether it begins now.
+    /// Begins a round with the keys that must still move. Returns whether the round begins now.
     pub(in crate::etcd) fn begin_round(
         &mut self,
         round: VecDeque<ElectionName>,

@@ -140,7 +140,7 @@ impl Config {
         match self.mode {
             Mode::AtLeastOne => {
                 let parts = self.handover_parts();
-                // T (`takeover`) must be greater than the sum, so 1 ns more.
+                // T (`takeover`) must be greater than the sum, so add 1 ns.
                 (parts, self.handover().saturating_add(Duration::from_nanos(1)))
             }
             Mode::AtMostOne => {
