@@ -166,9 +166,9 @@ impl Stage {
         self.hand(Input::Message { from: Store, message });
     }
 
-    /// Decides which branch an answered transaction took. Stories give only the reads: for a
-    /// confirmation those of its keys; for a look the first key with its lease, and the key before
-    /// the candidate's.
+    /// Decides which branch an answered transaction took. Stories give only the reads. For a
+    /// confirmation these are the reads of its keys; for a query of the queue, the first key with
+    /// its lease, and the key before the candidate's.
     fn branch(&self, call: CallId, reply: Reply) -> Reply {
         let asked = self.open.iter().find(|open| open.call == call);
         let witness = asked.and_then(|asked| witness(&asked.op));
