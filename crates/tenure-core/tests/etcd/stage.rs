@@ -10,7 +10,7 @@ use tenure_core::{Effect, Input, Protocol, Standing, Time, Value};
 
 pub(crate) use tenure_testkit::stage::{ms, name};
 
-/// etcd reports changes by itself, so the observer need not ask.
+/// etcd reports changes by itself, so an observer needs no interval.
 pub(crate) const OBSERVE: Command = Command::Observe { every: Duration::ZERO };
 
 /// A core, and the requests for which it waits.
