@@ -71,8 +71,8 @@ fn resigned_leader_leads_again() {
     let mut stage = Stage::led(1);
     stage.command(0, X, Command::Resign);
     stage.campaign(0, X);
-    // One round announces this process, and the next elects it: the process has listened all the
-    // time.
+    // The process has listened all the time, so the first round announces it, and the next round
+    // elects it.
     stage.pass(ms(2_100));
     assert_eq!(stage.leaders(X), [0]);
     let said = stage.said(0);

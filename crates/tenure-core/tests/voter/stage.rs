@@ -44,7 +44,7 @@ pub(crate) fn config(node: usize, of: usize) -> Config {
     Config { founding, ..Config::new(election(), id(node), url(node)) }
 }
 
-/// Past of one voter.
+/// The past of one voter, over all its runs.
 #[derive(Default)]
 pub(crate) struct History {
     life: u128,
@@ -82,7 +82,7 @@ struct Exchange {
 pub(crate) struct Voters {
     /// Whether all voters draw from the same seed.
     pub(crate) alike: bool,
-    /// Links without requests, one way each; answers pass.
+    /// Links that lose requests in this direction; answers pass.
     pub(crate) uncalled: Vec<(usize, usize)>,
     /// Voters behind the [`shared`] address, which answer in turn.
     pub(crate) balanced: Vec<usize>,
@@ -338,7 +338,7 @@ impl Stage {
     /// Kills a voter; its directory stays.
     pub(crate) fn kill(&mut self, node: usize) {
         self.0.kill(node);
-        // Work without an end dies with its voter.
+        // A claim of mode `available` has no end, and its work dies with the voter.
         self.nodes[node].own.claims.retain(|(_, until)| *until < Time::MAX);
     }
 
