@@ -62,15 +62,15 @@ const TOGETHER: Duration = Duration::from_micros(50);
 const TRIES: u32 = 4;
 
 impl BothClocks {
-    /// The earliest [`Time`] at which the wall clock may show `wall`, unless the clock is set: the
-    /// end of a claim until `wall`.
+    /// The earliest [`Time`] at which the wall clock may show `wall`, unless the clock is set. A
+    /// claim until `wall` ends at this time.
     #[must_use]
     pub fn earliest(self, wall: WallTime) -> Time {
         self.boot.after(wall.since(self.wall)).before(self.wall.since(wall))
     }
 
-    /// The latest [`Time`] at which the wall clock may show `wall`, unless the clock is set: the
-    /// end of the wait for another node's claim until `wall`.
+    /// The latest [`Time`] at which the wall clock may show `wall`, unless the clock is set. The
+    /// wait for another node's claim until `wall` ends at this time.
     #[must_use]
     pub fn latest(self, wall: WallTime) -> Time {
         self.earliest(wall).after(self.apart)

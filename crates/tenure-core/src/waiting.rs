@@ -40,7 +40,7 @@ pub enum Waiting {
     },
     /// Another candidate leads, or comes before this candidate.
     Behind {
-        /// Public name of that candidate; with a store, the name of its key.
+        /// Public name of the other candidate; with a store, the name of its key.
         who: Arc<str>,
         leading: bool,
     },

@@ -359,8 +359,9 @@ impl Election {
         self.others.presence.forget(context);
     }
 
-    /// Whether this process stands now: it has announced its eligibility in a full valid round
-    /// (ruling 1), and each candidate that goes first has had its turn (ruling 6).
+    /// Whether this process stands now. The process must have announced its eligibility in a full
+    /// valid round (ruling 1), and each candidate that goes first must have had its turn (ruling
+    /// 6).
     fn may_stand(&mut self, context: &Context<'_>) -> bool {
         let now = context.boot();
         let waits = self.campaign.as_ref().is_some_and(|campaign| campaign.phase == Phase::Waiting);

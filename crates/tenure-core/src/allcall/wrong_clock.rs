@@ -38,7 +38,7 @@ impl Reading {
 pub(super) struct Clock {
     /// Whether this process's clock is wrong: this process then neither stands nor renews.
     pub(super) off: bool,
-    /// Whether the clock is off, or differs from that of the only other participant.
+    /// Whether the clock is off, or differs from the clock of the only other participant.
     pub(super) differs: bool,
     /// The clocks at the last agreement with others. While no other participant is present: the
     /// clocks at the last round in which this clock had not stepped. While the clock is off: the
@@ -97,8 +97,8 @@ impl Clock {
         (from, of)
     }
 
-    /// Whether a process that need not call has to compare its clock: at least once per lease, so
-    /// that a later move is noticed (ruling 4).
+    /// Whether a process that need not call has to compare its clock now. The process does so at
+    /// least once per lease, to notice a later step of its clock (ruling 4).
     pub(super) fn is_due(&self, now: Time, config: &Checked) -> bool {
         let lately = |last: Time| now.since(last) < config.lease;
         !self.compared.is_some_and(lately)

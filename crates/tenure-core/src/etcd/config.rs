@@ -39,7 +39,7 @@ pub struct Config {
     /// take-over after a crash; with a long lease the leader survives longer interruptions. A third
     /// of the lease, `grace` and `kill_margin` must fit into it. Default 10 s.
     pub lease: Duration,
-    /// ρ, the bound on the rate error of this machine's clock and those of etcd's servers, at most
+    /// ρ, the bound on the rate error of clocks, on this machine and on etcd's servers; at most
     /// [`Config::DRIFT_MAX`]. Default 10⁻³, twice the rate at which Linux slews a clock.
     pub drift: Drift,
     /// The epoch of fences: a fence is `fence_epoch · 2⁴⁸ + create revision`. A restore of etcd

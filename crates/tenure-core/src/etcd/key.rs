@@ -137,8 +137,8 @@ pub(super) fn id(namespace: &str, election: &ElectionName, key: &Bytes) -> Arc<s
     own.unwrap_or(key.as_slice()).escape_ascii().to_string().into()
 }
 
-/// A key under an election's prefix that no candidate of this election has made. Candidates wait
-/// behind such a key all the same, as Go's candidates do.
+/// A key under an election's prefix that no candidate of this election has made. Candidates still
+/// wait behind such a key, as Go's candidates do.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Foreign {
     key: Bytes,
@@ -161,8 +161,8 @@ impl Foreign {
         &self.key
     }
 
-    /// Whether the owner of the key may lead: another program may have taken the lease off a
-    /// candidate's key, or may name its keys in another way.
+    /// Whether the owner of the key may lead. Another program may have written a candidate's key
+    /// without its lease, or may name its keys in another way.
     pub(super) const fn may_lead(&self) -> bool {
         matches!(self.kind, Kind::Name { has_lease: Some(true) } | Kind::Unleased)
     }
@@ -214,8 +214,9 @@ impl fmt::Display for Foreign {
     }
 }
 
-/// Returns the key if its form is not that of a candidate's key. `has_lease` is `None` if unknown.
-/// Only the form of the id is checked: a key keeps its name when it moves to another lease.
+/// Returns the key as foreign if its name has not the form of a candidate's key, or if it has no
+/// lease. `has_lease` is `None` if unknown. Only the form of the id is checked: a key keeps its
+/// name when it moves to another lease.
 pub(super) fn foreign(
     namespace: &str,
     election: &ElectionName,

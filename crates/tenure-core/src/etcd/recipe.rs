@@ -218,9 +218,9 @@ impl Candidate {
     }
 
     /// Handles a key that a create has found. The candidate takes the key over only if this
-    /// campaign made it: a key of an earlier campaign has a fence that was used (ruling 6, E5), and
-    /// a restored store may bring such a key back (E7). With a lease that was handed in, the maker
-    /// of a key is unknown.
+    /// campaign made it (ruling 6, E5). The fence of an earlier campaign's key was used, and a
+    /// restored store may bring such a key back (E7). With a lease that was handed in, the maker of
+    /// a key is unknown.
     pub(super) fn on_found(&mut self, found: &KeyValue, context: &mut CandidateContext<'_>) {
         let made_here = !context.session.is_given();
         let ours = self.phase == (Phase::Creating { unsure: true })
@@ -275,11 +275,11 @@ impl Candidate {
         }
     }
 
-    /// Returns the query of ruling 2 (E1), one linearizable transaction: whether the candidate's
-    /// key exists and is the first, and which key is just before it. Values of other keys may be
-    /// too large, so the query leaves them out. etcd 3.7 then leaves leases out, too, so the
-    /// transaction compares the lease. Each branch reads a key: a transaction without operations is
-    /// not linearizable.
+    /// Returns the query of ruling 2 (E1). One linearizable transaction shows whether the
+    /// candidate's key exists and is the first, and which key is just before it. The query leaves
+    /// values out, because they may be too large. etcd 3.7 then leaves leases out, too, so the
+    /// transaction compares the lease. Each branch reads a key, because a transaction without
+    /// operations is not linearizable.
     pub(super) fn first(&self, revision: Revision, context: &CandidateContext<'_>) -> Txn {
         let key = self.key(context);
         let keys = Keys::Prefix(key::prefix(&context.config.namespace, &self.election));
@@ -397,10 +397,10 @@ impl Candidate {
 // # Renewal
 //
 // "Leases […] need to be refreshed or they expire." E is measured from the send of a keep-alive
-// (ruling 3, E2), once an entry of the log has found a key of this process unchanged, in the same
-// term (ruling 4, E3). `Lease::run_due` sends the keep-alive, a third of the TTL after the previous
-// keep-alive, and `Session::on_alive` handles the answer. An answer that the lease is gone ends the
-// lease at once.
+// (ruling 3, E2). The renewal counts once an entry of the log has found a key of this process
+// unchanged, in the same term (ruling 4, E3). `Lease::run_due` sends the keep-alive, a third of the
+// TTL after the previous keep-alive, and `Session::on_alive` handles the answer. An answer that the
+// lease is gone ends the lease at once.
 impl Session {
     /// Confirms the keep-alive by these keys: a member that is cut off or stuck answers
     /// keep-alives, too (ruling 4, E3).

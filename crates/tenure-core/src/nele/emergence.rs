@@ -375,8 +375,8 @@ impl Slot {
         }
     }
 
-    /// Handles a record of this process that was read back. A record that this incarnation sent
-    /// proves that no other process has claimed meanwhile. The time T of this proof begins at the
+    /// Handles a record of this process that was read back. A record of this incarnation proves
+    /// that no other process has claimed since this process did. The proof holds for T from the
     /// send of the record (ruling 1).
     fn weigh_own(
         &mut self,

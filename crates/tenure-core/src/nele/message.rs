@@ -73,7 +73,7 @@ pub enum Report {
         partitions: u32,
     },
     Rebalance(Rebalance),
-    /// The process has left the group, or the driver has stopped waiting for that.
+    /// The process has left the group, or the driver has stopped waiting for the departure.
     Left(Membership),
     /// The end of a partition, where reading goes on; or the failure to find it.
     Position {
@@ -98,8 +98,8 @@ pub enum Report {
     Published {
         number: EntryNumber,
         partition: Partition,
-        /// The offset; or the reason why no acknowledgement came: the ledger may have appended the
-        /// record all the same.
+        /// The offset, or the reason why no acknowledgement came. The ledger may then still have
+        /// appended the record.
         outcome: Result<u64, Arc<str>>,
     },
     /// The client can no longer be a member of this topic's group, and waiting does not help.

@@ -29,7 +29,7 @@ pub(super) struct Foundation {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct OtherFounder {
     heard: Time,
-    /// The first voters by that voter's settings, if it has sent them.
+    /// The first voters by the other voter's settings; `None` if it has not sent them.
     pub(super) begins: Option<FirstVoters>,
 }
 

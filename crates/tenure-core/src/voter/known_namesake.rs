@@ -22,7 +22,7 @@ impl Namesake {
         (self.url, self.heard) = (Some(url.clone()), now);
     }
 
-    /// The address of that process, if it was heard recently.
+    /// The address of the other process, if it was heard recently.
     pub(super) fn url(&self, now: Time, lately: Duration) -> Option<&VoterUrl> {
         self.url.as_ref().filter(|_| now.since(self.heard) <= lately)
     }

@@ -37,7 +37,7 @@ pub(super) struct Lease {
     /// The end of each voter's promise, s + D(p) on this voter's clock: until then the promising
     /// voter endorses no other voter.
     pub(super) promises: BTreeMap<NodeName, Time>,
-    /// Voters that have stored the current document of this counter.
+    /// Voters that have stored the leader's current document.
     stored: BTreeSet<NodeName>,
     /// The other voters that have received the certificate.
     informed: BTreeSet<NodeName>,
@@ -98,8 +98,8 @@ impl Candidacy {
 }
 
 impl Lease {
-    /// The lease of the winner of a ballot. With `settled` the lease needs no acknowledgements to
-    /// be settled.
+    /// The lease of the winner of a ballot. With `settled`, long work may begin without
+    /// acknowledgements.
     pub(super) fn won(
         round: &Round,
         winner: &Participant,

@@ -42,7 +42,7 @@ impl Starter {
         self.at = self.at.map(|at| at.max(now).after(random));
     }
 
-    /// The longest pause after ballots without a leader: double after each failure.
+    /// The longest pause before the next ballot, doubled after each ballot without a leader.
     pub(super) fn longest_pause(&self, spread: Duration, most: Duration) -> Duration {
         let doubled = 1_u32 << self.failures.min(4);
         spread.saturating_mul(doubled).min(most).max(Duration::from_millis(1))

@@ -34,8 +34,8 @@ pub(in crate::allcall) struct KnownClaim {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::allcall) struct ClaimSource {
     pub(in crate::allcall) first_hand: bool,
-    /// Whether the sender believes in the claim. A candidate that stands believes in its own claim
-    /// only once it has heard the claim. Before that it may have to resign the claim.
+    /// Whether the sender believes in the claim. A candidate believes in its own claim only once it
+    /// has heard this claim: until then the candidate may have to resign the claim.
     pub(in crate::allcall) holds: bool,
     /// Whether the sender could renew the claim now.
     pub(in crate::allcall) renews: bool,
@@ -56,8 +56,8 @@ impl ClaimSource {
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(in crate::allcall) struct Claims(BTreeMap<Participant, KnownClaim>);
 
-/// The order of claims: a claim with a later E is greater, and of claims with the same E the claim
-/// with the lower rank.
+/// The order of claims. A claim with a later E is greater. If two claims have the same E, the claim
+/// with the lower rank is greater.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::allcall) struct ClaimOrder {
     pub(in crate::allcall) until: WallTime,
@@ -162,9 +162,9 @@ impl Claims {
 
 impl KnownClaim {
     /// Updates a claim that was heard again. A claim with a later term, or a later E of the same
-    /// term, replaces the known claim. A relayed claim replaces no first-hand claim. If the leader
-    /// itself repeats E, this process computes anew how long it believes the claim, and keeps the
-    /// longer time: its clock may have been wrong when E was heard first. Returns whether the claim
+    /// term, replaces the known claim. A relayed claim replaces no first-hand claim. When the
+    /// leader itself repeats E, this process computes anew how long it believes the claim, and
+    /// keeps the longer time: its clock may have been wrong before. Returns whether the claim
     /// counts now.
     fn renew(&mut self, heard: Self) -> bool {
         let order = |heard: &Self| (heard.claim.term, heard.claim.until);

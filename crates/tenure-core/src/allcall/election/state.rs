@@ -222,9 +222,9 @@ impl Election {
         [lapses, release, self.others.claims.due(), kept].into_iter().flatten().min()
     }
 
-    /// Whether a reply has to contain the election. If this process's call has named the election
-    /// in this round, a reply repeats the election only for observers, and for participants that
-    /// follow another claim.
+    /// Whether a reply has to contain the election. If the call of this round has named the
+    /// election, a reply repeats the election only for observers and for participants that follow
+    /// another claim.
     pub(in crate::allcall) fn has_news_for(
         &self,
         follows: Option<Digest>,

@@ -294,7 +294,7 @@ impl Session {
 }
 
 /// Adds the witness to the found keys, as missing. If the witness does not exist, the transaction
-/// has no read of that key.
+/// does not read it.
 fn with_the_witness(reply: Reply, witness: usize) -> Reply {
     match reply {
         Reply::Txn { succeeded: true, mut found } => {

@@ -85,8 +85,8 @@ impl Session {
                 self.shift.put_back(asked);
                 return SessionEvent::Nothing;
             }
-            // Halve the transaction until the key that this user may not write is alone: the other
-            // keys do not wait for that key.
+            // Halve the transaction until the refused key is alone: the other keys must not wait
+            // for that key.
             Reply::Refused(_) if asked.len() > 1 => {
                 self.shift.halve(asked);
                 return SessionEvent::Nothing;

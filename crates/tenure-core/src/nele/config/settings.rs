@@ -183,7 +183,7 @@ impl Config {
     }
 
     /// The group's id at the coordinator: `ELECTION.GROUP.mM`. Processes with another M or another
-    /// election are in another group: so all members agree on M (ruling 5) and stand for roles of
+    /// election are in another group. So all members agree on M (ruling 5), and stand for roles of
     /// one election.
     #[must_use]
     pub fn group_id(&self) -> String {

@@ -65,8 +65,8 @@ impl Config {
         self.by_any_clock(self.handover_parts().total())
     }
 
-    /// The sum that T must reach in `at_most_one`: a leader keeps its evidence if it reads one of
-    /// three records in a row back within T.
+    /// The sum that T must reach in `at_most_one`. A leader then keeps its evidence if it reads
+    /// back one of three records in a row.
     #[must_use]
     pub fn evidence_parts(&self) -> Sum {
         Sum(alloc::vec![
