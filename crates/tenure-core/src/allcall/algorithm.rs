@@ -112,7 +112,8 @@ impl Allcall {
 }
 
 impl Election {
-    /// Returns what this election contributes to the new round: an entry, a question, or nothing.
+    /// Returns the contribution of this election to the new round: an entry, a question, or
+    /// nothing.
     fn voice(&mut self, context: &Context<'_>) -> Voice {
         self.round.called = false;
         self.round.announced = false;
@@ -394,8 +395,8 @@ impl Election {
         now.since(since) >= each.saturating_mul(places)
     }
 
-    /// Grants this process a lease that begins now. The lease holds once the process hears its own
-    /// claim (ruling 8).
+    /// Grants this process a lease that begins now. The lease takes effect once the process hears
+    /// its own claim (ruling 8).
     fn grant(&mut self, context: &mut Context<'_>) {
         let Some(campaign) = &mut self.campaign else { return };
         *context.terms += 1;
@@ -577,7 +578,7 @@ impl Election {
     }
 
     /// Publishes the tombstone of a term of this process, and keeps it as long as others could
-    /// believe that term's claim.
+    /// believe the claim of that term.
     fn resign(
         &mut self,
         term: u64,

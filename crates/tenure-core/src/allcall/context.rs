@@ -25,8 +25,8 @@ impl Me {
         self.who == *who
     }
 
-    /// Whether this process comes before another process. Tie-breaks make ranks distinct; equal
-    /// ranks are ordered by name.
+    /// Whether this process comes before another process: by rank, and by name if the ranks are
+    /// equal.
     pub(super) fn goes_before(&self, rank: Rank, who: &Participant) -> bool {
         (self.rank, &self.who) < (rank, who)
     }

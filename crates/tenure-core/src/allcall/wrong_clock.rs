@@ -18,8 +18,8 @@ pub(super) struct Reading {
 }
 
 impl Reading {
-    /// Whether the other clock, at any moment between the call and its answer, is further from
-    /// `own` than two right clocks can be.
+    /// Whether the other clock is further from `own` than two right clocks can be, whenever it was
+    /// read between the call and the answer.
     fn contradicts(&self, own: BothClocks, config: &Checked) -> bool {
         let most = config.max_clock_skew.saturating_mul(2).saturating_add(own.apart);
         let since = |then: Time| own.boot.since(then);

@@ -46,11 +46,11 @@ pub struct Config {
     /// from a backup sets revisions back; an operator then raises the epoch (ruling 8, E7). Default
     /// 0.
     pub fence_epoch: u16,
-    /// Time before the end of a leader's lease at which the leader's work is asked to stop. Default
-    /// 1 s.
+    /// Span before the end of a leader's lease: when the span begins, the leader's work is asked to
+    /// stop. Default 1 s.
     pub grace: Duration,
-    /// Time before the end of a leader's lease at which the leader's work is killed; at most
-    /// `grace`. Default 100 ms.
+    /// Span before the end of a leader's lease, at most `grace`: when the span begins, the leader's
+    /// work is killed. Default 100 ms.
     pub kill_margin: Duration,
     /// Whether a candidate goes on with a new lease if it loses its lease before it has won.
     /// Default true.

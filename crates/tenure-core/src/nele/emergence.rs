@@ -159,7 +159,8 @@ impl Nele {
         for partition in partitions {
             self.change(partition, change, id, out);
         }
-        // The roles of these partitions have ended where rulings 2 and 11 demand it.
+        // Leaderships that must end before partitions are given back have ended by now (rulings 2
+        // and 11).
         if change == Change::Revoked {
             self.context(out).1.request(Request::GiveBack(id));
         }

@@ -175,7 +175,8 @@ pub enum Change {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Record {
     pub offset: u64,
-    /// The leader epoch of its batch; `None` if the client knows none, or reports a negative one.
+    /// The leader epoch of its batch; `None` if the client knows no epoch, or reports a negative
+    /// number.
     pub epoch: Option<u32>,
     pub said: Said,
 }

@@ -21,7 +21,8 @@ pub(in crate::allcall) struct KnownClaim {
     /// Whether the leader has heard its own claim. Until then the leader does not lead, and may
     /// never lead.
     pub(in crate::allcall) holds: bool,
-    /// The time until which the claim is believed: E + K, on CLOCK_BOOTTIME when E was heard.
+    /// The time until which the claim is believed: E + K, converted to CLOCK_BOOTTIME when E was
+    /// heard.
     pub(in crate::allcall) ends: Time,
     /// The time until which the leader certainly leads, unless it gives up.
     pub(in crate::allcall) certain: Time,
@@ -103,7 +104,7 @@ impl Claims {
             return Ok(false);
         }
         if let Some(known) = self.0.get_mut(&claim.leader) {
-            // A relayed claim revives no ended claim when a clock is set back.
+            // After a clock was set back, a relayed claim must not revive a claim that has ended.
             return Ok(known.renew(heard) && known.ends > now);
         }
         if self.0.len() >= config.limits.claims && !self.drop_least(&heard) {

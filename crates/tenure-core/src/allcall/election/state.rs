@@ -184,8 +184,8 @@ impl Election {
         self.others.doubts.hear(from, &statement, context);
     }
 
-    /// Reports candidates with this process's name or rank. They break no rule, but are rarely
-    /// intended.
+    /// Reports candidates with this process's name or rank. Such candidates break no rule, but are
+    /// rarely intended.
     pub(in crate::allcall) fn compare(
         &mut self,
         from: &Participant,

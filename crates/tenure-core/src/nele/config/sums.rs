@@ -86,8 +86,8 @@ impl Config {
         self.by_any_clock(takeover)
     }
 
-    /// The longest time on another clock that `span` on one clock can take:
-    /// `⌈(1 + ρ)·⌈span/(1 − ρ)⌉⌉`, a little more than `(1 + 2ρ)·span`.
+    /// The longest span that another clock can show while this clock shows `span`: `⌈(1 +
+    /// ρ)·⌈span/(1 − ρ)⌉⌉`, a little more than `(1 + 2ρ)·span`.
     pub(crate) fn by_any_clock(&self, span: Duration) -> Duration {
         self.drift.stretch(self.drift.real_at_most(span))
     }

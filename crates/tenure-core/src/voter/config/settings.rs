@@ -69,11 +69,11 @@ pub struct Config {
     pub admission: Admission,
     /// The time for which a dropped voter is searched for. Default 10 min.
     pub forget_after: Duration,
-    /// Time before the end of a leader's lease at which the leader's work is asked to stop. Default
-    /// 1 s.
+    /// Span before the end of a leader's lease: when the span begins, the leader's work is asked to
+    /// stop. Default 1 s.
     pub grace: Duration,
-    /// Time before the end of a leader's lease at which the leader's work is killed; at most
-    /// `grace`. Default 100 ms.
+    /// Span before the end of a leader's lease, at most `grace`: when the span begins, the leader's
+    /// work is killed. Default 100 ms.
     pub kill_margin: Duration,
     /// The maximum number of voters that are known at a time; from 1 to [`Config::VOTERS_MAX`].
     /// Default 128.
