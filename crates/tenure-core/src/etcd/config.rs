@@ -11,7 +11,7 @@ use crate::drift::Drift;
 use crate::fence::Fence;
 use crate::timing::{LeaseBounds, LeaseTiming, TimingError};
 
-/// Create revisions stay below this, so that the epoch fits above them in a fence.
+/// Create revisions stay below this number, so that the epoch fits above them in a fence.
 pub const REVISION_END: Revision = 1 << 48;
 
 /// Pauses after failures.
@@ -55,8 +55,8 @@ pub struct Config {
     /// Whether a candidate goes on with a new lease if it loses its lease before it has won.
     /// Default true.
     pub contend_again: bool,
-    /// The maximum number of elections in which a process campaigns, and the maximum number that it
-    /// observes. At least 1. Default 65,536.
+    /// The maximum number of elections in which a process campaigns, and the maximum number of
+    /// elections that the process observes. At least 1. Default 65,536.
     pub elections: usize,
 }
 

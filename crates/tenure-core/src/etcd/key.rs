@@ -9,7 +9,7 @@ use core::fmt;
 use crate::name::ElectionName;
 use crate::value::LeaderValue;
 
-/// The id of a lease. etcd takes any number but zero. Tenure draws positive ones: Go prints a
+/// The id of a lease. etcd takes any number but zero. The session draws positive ids: Go prints a
 /// negative id with its sign, and would not find the key.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct LeaseId(pub i64);
@@ -38,7 +38,7 @@ impl Bytes {
         &self.0
     }
 
-    /// Whether this begins with `prefix`.
+    /// Whether these bytes begin with `prefix`.
     #[must_use]
     pub fn starts_with(&self, prefix: &Self) -> bool {
         self.0.starts_with(&prefix.0)
@@ -238,7 +238,8 @@ pub(super) fn foreign(
     Some(Foreign { key: key.clone(), kind })
 }
 
-/// Whether Go and etcdctl would print a lease id like this; they print negative ids, too.
+/// Whether the text has the form in which Go and etcdctl print a lease id. They print negative ids,
+/// too.
 fn is_id(text: &[u8]) -> bool {
     let digits = text.strip_prefix(b"-").unwrap_or(text);
     let is_digit = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');

@@ -27,8 +27,8 @@ use super::words::{Effect, emit};
 use crate::event::{End, Loss};
 use crate::name::Value;
 
-/// The shortest interval between a waiting candidate's queries while no key is deleted. A watch
-/// that begins above the revision of a restored store is silent (ruling 7, E6).
+/// The shortest interval between a waiting candidate's queries while no key is deleted. Queries are
+/// needed because a watch above the revision of a restored store is silent (ruling 7, E6).
 const LOOK_AGAIN: Duration = Duration::from_secs(10);
 
 // # Leases
@@ -73,7 +73,8 @@ impl Session {
     }
 
     /// Reads a key, so that the answer shows the term of etcd's leader. The first header proves
-    /// nothing, because etcd fills it after the read. A second header from that member proves it.
+    /// nothing, because etcd fills it after the read. A second header from the same member proves
+    /// the term.
     fn establish(&mut self, context: &mut Context<'_>) {
         let Some((_, key)) = &self.probe else { return };
         let read = Act::read(key.clone());
@@ -412,8 +413,8 @@ impl Session {
         if !own.is_empty() {
             return self.read_own(alive, own, context);
         }
-        // Without keys, candidates can make keys on the lease but cannot lead; the first key proves
-        // the lease anew. The earlier proof is kept only for leaders whose keys are still on an
+        // While the lease has no key, candidates can make keys on it, but cannot lead: the first
+        // key proves the lease anew. The earlier proof stays only while leaders have keys on an
         // earlier lease.
         *promised = end.max(*promised);
         let leads_elsewhere = old.iter().any(|old| old.proven.is_some());
@@ -432,11 +433,11 @@ impl Session {
         }
     }
 
-    /// Reads keys in a transaction that could write: if one key, the witness, does not exist, the
-    /// transaction deletes it, which changes nothing. So the read goes through etcd's log. A plain
-    /// read may show an older term: after a snapshot a member names an earlier term.
+    /// Reads keys in a transaction that etcd puts into its log, because the transaction could
+    /// write. If one key, the witness, does not exist, the transaction deletes it, which changes
+    /// nothing. A plain read may name an earlier term after a snapshot.
     fn read_own(&mut self, alive: Alive, own: Vec<OwnKey>, context: &mut Context<'_>) {
-        // After a failure take another witness: this user may have no permission for the last key.
+        // After a failure take another witness: this user may have no permission for the last one.
         let witness = (self.failures as usize).checked_rem(own.len()).unwrap_or(0);
         let reads: Vec<Act> = own.iter().map(|own| Act::read(own.key.clone())).collect();
         let mut txn = Txn { when: Vec::new(), then: reads, otherwise: Vec::new() };

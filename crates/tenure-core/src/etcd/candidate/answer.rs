@@ -179,8 +179,9 @@ impl Candidate {
         self.check_value(own, context);
     }
 
-    /// Handles a candidate's key that is not in its expected place. On another lease of this
-    /// session, the key was moved and the answer was lost. On any other lease it is not ours.
+    /// Handles a candidate's key that is not in its expected place. If the key is on another lease
+    /// of this session, the session has moved the key, and the answer was lost. On any other lease
+    /// the key is not ours.
     fn look_elsewhere(&mut self, own: Option<&KeyValue>, context: &mut CandidateContext<'_>) {
         let own = own.filter(|own| Some(own.created) == self.revision());
         let lease = own.and_then(|own| own.lease).filter(|_| self.fence().is_none());

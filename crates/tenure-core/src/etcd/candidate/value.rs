@@ -38,8 +38,8 @@ impl OwnValue {
         self.stale = false;
     }
 
-    /// Sets a new value, which is written at once: this write is no reaction to the write of
-    /// another process.
+    /// Sets a new value, which is written at once: the pause follows only a write of another
+    /// process.
     pub(super) fn propose(&mut self, value: Value, now: Time) {
         self.stale = true;
         self.value = value;

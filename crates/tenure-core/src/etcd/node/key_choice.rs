@@ -16,7 +16,7 @@ use crate::etcd::words::Out;
 use crate::name::ElectionName;
 
 impl Etcd {
-    /// The next keys that can confirm a renewal, because they are on the renewed lease. They
+    /// The next keys that can confirm a renewal, because they are on the renewed lease. The keys
     /// rotate, so that each gets its turn.
     pub(super) fn own_keys(&self) -> Vec<OwnKey> {
         let (Some(lease), Some(name)) = (self.lease(), self.session.name()) else {
@@ -200,8 +200,8 @@ impl Etcd {
         all.iter().for_each(|(election, ..)| self.confirm_late(election, out));
     }
 
-    /// Whether the candidate still has that key: it may have made another one, or left, during the
-    /// call.
+    /// Whether the candidate still has the key with this create revision. During the call the
+    /// candidate may have left, or made another key.
     fn still_has(&self, election: &ElectionName, asked: Revision) -> bool {
         self.candidates.get(election).and_then(Candidate::revision) == Some(asked)
     }
