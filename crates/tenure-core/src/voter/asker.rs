@@ -76,7 +76,7 @@ struct LastAnswer {
     who: Participant,
     at: Time,
     leader: Option<LeaderDto>,
-    /// The time until which the leader in that answer certainly leads.
+    /// The time until which the leader that the answer names certainly leads.
     until: Option<Time>,
     free: Option<FreeSpan>,
     electorate: Option<Electorate>,

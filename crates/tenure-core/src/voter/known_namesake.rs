@@ -28,8 +28,7 @@ impl Namesake {
     }
 
     /// Notes another voter's report that it has heard a later run of this voter. Returns whether
-    /// the report is a sign of two processes: a late message of an earlier run causes only one
-    /// report.
+    /// the report shows a second process: a late message of an earlier run causes only one report.
     pub(super) fn is_told_again(
         &mut self,
         now: Time,

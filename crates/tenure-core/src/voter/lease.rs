@@ -159,8 +159,8 @@ impl Lease {
         self.informed.retain(|id| others.contains(id));
     }
 
-    /// Whether a quorum of the current document has stored it in this counter, and has promised
-    /// until the end of the claim.
+    /// Whether a quorum of the current document has stored this document, and has promised until
+    /// the end of the claim.
     pub(super) fn is_stored(&self, electorate: &Electorate) -> bool {
         let members = electorate.members.iter();
         let stored = members.filter(|member| self.stored.contains(&member.id)).count();

@@ -30,7 +30,8 @@ pub(super) struct Poll {
     pub(super) free: BTreeSet<NodeName>,
     /// Whether another voter knows of a leader that answers.
     pub(super) led: bool,
-    /// Whether another voter has reached the suspect, which may have given up.
+    /// Whether another voter has reached the suspect. The suspect may then have given up its
+    /// leadership.
     pub(super) reached: bool,
     /// Whether another voter has failed to reach the suspect.
     pub(super) doubted: bool,

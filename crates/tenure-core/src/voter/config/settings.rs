@@ -62,9 +62,9 @@ pub struct Config {
     /// ρ, the bound on the rate error of CLOCK_BOOTTIME; at most [`Config::DRIFT_MAX`]. Default
     /// 10⁻³.
     pub drift: Drift,
-    /// The longest promise that this voter gives; `None`: its own [`lease`](Config::lease). A
-    /// leader that asks for more gets `lease_max`. After a restart a voter is silent for its
-    /// longest promise ever.
+    /// The longest promise that this voter gives; `None` stands for its own
+    /// [`lease`](Config::lease). A leader that asks for more gets `lease_max`. After a restart a
+    /// voter is silent for its longest promise ever.
     pub lease_max: Option<Duration>,
     pub admission: Admission,
     /// The time for which a dropped voter is searched for. Default 10 min.

@@ -97,8 +97,8 @@ impl Voter {
 
     // Durable changes.
 
-    /// Changes the memory. The first change of an input is written before every later effect of
-    /// that input (R2).
+    /// Changes the memory. The write of an input comes before every later effect of that input
+    /// (R2).
     pub(super) fn remember(&mut self, out: &mut Out, change: impl FnOnce(&mut Memory)) {
         if self.is_majority() && !self.writes.is_open() {
             let (memory, promise) = (self.memory.clone(), self.promise.clone());
