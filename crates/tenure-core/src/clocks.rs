@@ -101,7 +101,7 @@ impl Now for BothClocks {
     }
 }
 
-/// Time since boot, and wall time beside it only where the settings of the core compare wall time.
+/// Time since boot; also wall time, if the core compares wall time under its settings.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Reading {
     pub boot: Time,

@@ -32,7 +32,7 @@ pub enum View {
 /// A leader as an observer knows it. Fields that its protocol does not have are `None`.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct LeaderView {
-    /// Name of its node, or of its lease.
+    /// Name of the leader's node, or of its lease.
     pub id: Arc<str>,
     pub value: LeaderValue,
     pub fence: Option<Fence>,

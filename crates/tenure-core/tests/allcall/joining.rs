@@ -151,7 +151,7 @@ fn newcomer_joins_participants_with_its_times() {
     stage.pass(2 * LISTENS);
     assert_eq!(stage.ended(2, X), None);
     for node in 0..3 {
-        // Each participant tells an operator once.
+        // Each participant reports the other times once.
         assert_eq!(told_of_other_times(&stage, node), 1, "{node}");
     }
     stage.kill(1);

@@ -325,8 +325,7 @@ fn resumed_process_reports_no_past() {
     assert_eq!(&*stage.view(1, X).unwrap().leader().unwrap().id, "n0");
 }
 
-/// Followers still state the resigned leadership. The former leader reports the vacancy all the
-/// same.
+/// Followers still state that there is a leader. The former leader reports the vacancy at once.
 #[test]
 fn resigned_leader_reports_vacancy_at_once() {
     let mut stage = Stage::new(2);

@@ -183,7 +183,7 @@ fn key_of_earlier_campaign_is_replaced() {
 }
 
 /// Rulings 1 and 7 (E6): a watch from a revision that a restored store has not reached is silent,
-/// and earlier events are lost. A waiting candidate looks again by itself.
+/// and earlier events are lost. A waiting candidate queries the queue again by itself.
 #[test]
 fn silent_watch_does_not_block() {
     let (mut s, created, _) = Stage::queued("db");
@@ -198,7 +198,7 @@ fn silent_watch_does_not_block() {
     assert!(s.leads("db"));
 }
 
-/// Renews until the candidate looks.
+/// Renews the lease until the candidate queries the queue.
 fn until_it_looks(s: &mut Stage, created: Revision) -> String {
     for _ in 0..6 {
         s.pass(ms(2_000));

@@ -66,8 +66,8 @@ fn last_departure_revokes_lease() {
     assert!(s.core.is_idle() && s.requests().is_empty(), "{:#?}", s.requests());
 }
 
-/// The candidate looks for a late key as long as its lease is there. When the session gives the
-/// lease of an earlier term back, a late key goes with it.
+/// The candidate searches for a late key as long as the lease of that key exists. When the session
+/// gives back the lease of an earlier term, a late key goes with the lease.
 #[test]
 fn departed_candidate_forgotten_with_lease() {
     let (mut s, kept) = Stage::led("other");
@@ -116,8 +116,8 @@ fn a_sweep_goes_on_past_a_foreign_key() {
     );
 }
 
-/// A candidate that loses its place while it looks at the queue, and does not contend again, looks
-/// at once for a late key: no answer to the look delays it.
+/// A candidate loses its place during a query of the queue, and does not contend again. The
+/// candidate searches at once for a late key, without waiting for the answer to the query.
 #[test]
 fn lost_place_starts_late_key_search() {
     let mut s = Stage::with(Config { contend_again: false, ..config() }, None);

@@ -221,7 +221,7 @@ impl Stage {
         self.write(&format!("if create({election}/"))
     }
 
-    /// A look finds the candidate's key, and no key before it.
+    /// A query of the queue finds the candidate's key, and no key before it.
     pub(crate) fn is_first(&mut self, election: &str, created: Revision) {
         let own = self.own(election, created);
         self.answer(&format!("if create({election}/"), so(vec![Some(own), None]));
@@ -384,7 +384,7 @@ fn text(request: &Request) -> String {
     }
 }
 
-/// The candidate's key in a look, and the expected lease of that key.
+/// The candidate's key in a query of the queue, and the expected lease of that key.
 fn looks(op: &Op) -> Option<(&Bytes, LeaseId)> {
     let Op::Txn(Txn { when, then, .. }) = op else { return None };
     match (&when[..], &then[..]) {

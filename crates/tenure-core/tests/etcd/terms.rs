@@ -333,7 +333,7 @@ fn failed_move_shows_lost_key() {
 }
 
 /// The grant of the next lease is refused while a create is under way: the campaign ends. The late
-/// answer to the create revives nothing, and the candidate looks for the key.
+/// answer to the create revives nothing, and the candidate searches for the key.
 #[test]
 fn late_answer_revives_no_refused_campaign() {
     let (mut s, a) = Stage::led("a");
@@ -389,8 +389,8 @@ fn refused_move_is_split() {
     assert!(s.leads("a") && moved_keys(&s) == 1, "{:#?}", s.requests());
 }
 
-/// The answer to a move was lost: a waiting candidate finds its key on the new lease when it looks,
-/// and keeps its place.
+/// The answer to a move was lost. A waiting candidate finds its key on the new lease when it
+/// queries the queue, and keeps its place.
 #[test]
 fn waiting_candidate_finds_moved_key() {
     let (mut s, a) = Stage::led("a");
@@ -443,8 +443,8 @@ fn unwritable_keys_are_passed_over() {
     assert!(moved_keys(&s) > 0, "{:#?}", s.requests());
 }
 
-/// A server accepts fewer operations in a transaction. The session repeats the request with fewer
-/// operations at once, keeps to that number, and loses no claim.
+/// A server accepts fewer operations than usual in a transaction. The session repeats the request
+/// with fewer operations at once, keeps to that number, and loses no claim.
 #[test]
 fn small_server_is_asked_in_parts() {
     let mut s = Stage::new();

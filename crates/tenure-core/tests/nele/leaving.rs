@@ -214,7 +214,7 @@ fn owner_reports_unfilled_roles() {
         told.next()
     };
     assert_eq!(unfilled(&stage), None);
-    // The other partition decides on x/1 and x/3.
+    // Partition 1 decides on the odd roles.
     for role in 1..8 {
         stage.campaign(1, &format!("x/{role}"));
     }

@@ -26,7 +26,7 @@ pub(crate) struct Clients {
     held_back: Vec<(Target, Entry)>,
     /// Whether the ledger refuses the producer's entries.
     pub(crate) cannot_write: bool,
-    /// Partitions whose end the ledger does not tell.
+    /// Partitions whose end the ledger does not report.
     pub(crate) no_end: Vec<u32>,
     /// Whether the coordinator leaves a departure without an answer.
     pub(crate) leaves_alone: bool,

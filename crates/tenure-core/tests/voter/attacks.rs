@@ -276,7 +276,7 @@ fn claim_needs_written_endorsement() {
     }
 }
 
-/// n2 is added, and no voter tells n2. Then the leader dies.
+/// n2 is added, and no voter informs n2. Then the leader dies.
 #[test]
 fn uninformed_new_member_takes_part() {
     let mut stage = Stage::led_by_founders(2, 3, |config| config);

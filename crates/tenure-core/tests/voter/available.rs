@@ -64,8 +64,8 @@ fn a_leader_that_is_gone_is_followed() {
     assert!(!stage.own.two_led);
 }
 
-/// A leader that resigns tells the others, so another candidate leads soon. The former leader goes
-/// on as a voter.
+/// A leader that resigns informs the others, so another candidate leads soon. The former leader
+/// goes on as a voter.
 #[test]
 fn resigned_leader_is_replaced_at_once() {
     let (mut stage, leader) = led(3);

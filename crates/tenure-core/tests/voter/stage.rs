@@ -77,7 +77,7 @@ struct Exchange {
     call: Call,
 }
 
-/// The network of the voters, and what they said.
+/// The network of the voters, and their messages.
 #[derive(Default)]
 pub(crate) struct Voters {
     /// Whether all voters draw from the same seed.
