@@ -74,7 +74,7 @@ fn a_late_reply_shows_nobody() {
     assert_eq!(stage.ignored(0, Ignored::Late), 20);
 }
 
-/// A client holds packets back, and publishes them long after.
+/// A client holds packets back, and publishes them long afterwards.
 #[test]
 fn held_back_messages_are_not_believed() {
     let mut stage = Stage::led(2);

@@ -162,7 +162,6 @@ fn corrected_clock_extends_known_claim() {
         stage.nodes[0].ahead = 8_000;
         stage.pass(ms(45_000));
         assert_eq!(stage.leaders(X), [1], "{at}");
-        // The leader renewed a second ago.
         stage.nodes[0].ahead = 0;
         stage.pass(ms(45_000));
         assert_eq!(stage.overlap(), Duration::ZERO, "{at}");

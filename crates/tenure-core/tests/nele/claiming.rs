@@ -472,7 +472,7 @@ fn lost_partition_is_not_claimed() {
     }
 }
 
-/// A claim before the end of the partition is found would never be read back.
+/// The process first finds the end of the partition: an earlier claim would never be read back.
 #[test]
 fn claim_waits_for_found_end() {
     let mut stage = Stage::new(1, Mode::AtMostOne);

@@ -323,8 +323,8 @@ fn campaign_without_role_is_refused() {
     assert_eq!((stage.ended(0, X), stage.ended(0, "x/1")), (None, None));
 }
 
-/// An eager strategy takes every partition from every process at a join. Owners that get theirs
-/// back in time lead on, as if nothing had happened.
+/// An eager strategy takes every partition from every process at a join. Owners that get their
+/// partitions back in time lead on without a break.
 #[test]
 fn eager_join_ends_no_leadership() {
     for takes in [0, 6_000, 20_000] {

@@ -236,8 +236,8 @@ fn in_available_one_answer_shows_vacancy() {
     assert!(matches!(scene.said[1..], [View::Unknown { .. }]), "{:?}", scene.said);
 }
 
-/// A stranger names many voters. The asker asks a limited number of them, and ignores an answer to
-/// no question.
+/// A stranger names many voters. The asker asks a limited number of them, and ignores an answer
+/// without a question.
 #[test]
 fn stranger_cannot_flood_the_asker() {
     let mut scene = Scene::begin(Mode::Majority);
