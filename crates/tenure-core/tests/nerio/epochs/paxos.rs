@@ -152,8 +152,8 @@ impl World {
         Ok(())
     }
 
-    /// The machine of a member starts again. Every second unflushed vote has reached the disk,
-    /// counted from the last.
+    /// The machine of a member starts again. Every second of its unflushed votes has reached the
+    /// disk, counted from the last.
     fn crash(&mut self, member: usize) -> Result<(), TestCaseError> {
         let unflushed = std::mem::take(&mut self.acceptors[member].unflushed);
         for (vote, _) in unflushed.iter().rev().step_by(2) {

@@ -268,8 +268,8 @@ fn clock_set_ahead_ends_claim() {
     assert!(s.events("p").contains(&ended));
 }
 
-/// The claim ends, but work under it has its grace. This grace is measured to the end that the
-/// guard knows, and no grantor is free before.
+/// The claim ends, but the work still has its grace, which is measured to the end that the guard
+/// knows. No grantor is free before that end.
 #[test]
 fn release_waits_for_shown_end() {
     let mut s = story();
@@ -358,8 +358,8 @@ fn ended_grant_stays_over() {
     assert_eq!(s.holder("a"), None);
 }
 
-/// A request for a tenth of a lease is granted for no longer. The earlier grant has ended early,
-/// but was to last until later on the wall clock.
+/// After an earlier grant has ended early, a request for a tenth of a lease is granted for no
+/// longer than that.
 fn next_grant_is_short(s: &mut Story) {
     let tenth = ms(100);
     s.ask("q", "a", Request { delta: tenth, lease: tenth, ..at_wall(wall(0)) });

@@ -135,7 +135,8 @@ fn of_lease(s: &Story) -> Vec<OwnEvent> {
     own.collect()
 }
 
-/// The measured round trip, the lease, and the least lease that would do, of the only event.
+/// The measured round trip, the lease, and the least sufficient lease, in the only event about the
+/// lease.
 fn outgrown(s: &Story) -> (Duration, Duration, Duration) {
     match &of_lease(s)[..] {
         [OwnEvent::LeaseOutgrown { samples: 100, short }] => {

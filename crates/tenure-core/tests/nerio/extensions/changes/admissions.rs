@@ -133,7 +133,7 @@ fn manual_member_waits() {
     assert_eq!(waits(&s, "c"), "behind p, which leads");
 }
 
-/// The reason why a candidate waits, as it last said.
+/// The last reason for waiting that a candidate has reported.
 fn waits(s: &Story, who: &str) -> String {
     let mut told = s.events(who).iter().filter_map(|event| match event {
         Event::Waiting(waiting) => Some(waiting.to_string()),
@@ -436,7 +436,7 @@ fn late_objection_stops_change() {
 fn failed_changes_grow_rarer() {
     let mut s = healing();
     s.actors.remove("c");
-    // The node c asks, and never shows its memory.
+    // The second c asks, but never shows its memory.
     asks_for(&mut s, ms(60_000), &["a", "b", "d"], &[]);
     let begun = |who: &str| {
         let all = s.events(who).iter();

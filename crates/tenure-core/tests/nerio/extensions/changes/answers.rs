@@ -28,7 +28,7 @@ fn unwedged_member_answers_nothing() {
     assert_eq!(answer.rests[0].who, s.who("p"));
 }
 
-/// 2.2.1, 2.2.3: the longest grant is that of y.
+/// 2.2.1, 2.2.3: election y has the longest grant.
 #[test]
 fn bounds_cover_all_grants() {
     let mut s = Story::new();

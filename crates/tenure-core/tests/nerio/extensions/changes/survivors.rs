@@ -80,7 +80,7 @@ fn survivors_lead_above_floor() {
     assert!(has_entered(&s, "e", NUMBER + 1) && s.fence("q") == fence);
 }
 
-/// The operator forgets d, which starts as it was.
+/// The operator does not recover d, and d starts with its directory as it was.
 #[test]
 fn unedited_member_follows() {
     let (mut s, _) = lost();
