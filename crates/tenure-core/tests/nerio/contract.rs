@@ -88,11 +88,11 @@ impl<const SKEW: bool> Subject for NerioSubject<SKEW> {
 
     const NODES: usize = 5;
     // Bound on the debug output: three times the bytes that remain after this flood. Without limits
-    // in the core megabytes remain.
+    // in the core, megabytes would remain.
     const DEBUG_BYTES_MAX: usize = 60_000;
 
-    /// The suite shows each node one time on both clocks, so wall clocks agree only if all origins
-    /// are equal.
+    /// The suite shows a node the same time on both clocks, so wall clocks agree only if all
+    /// origins are equal.
     fn origin(node: usize) -> Time {
         let apart = if SKEW { 0 } else { node as u64 * 1_000 };
         Time::from_nanos(1_000_000_000 * (7 + apart))

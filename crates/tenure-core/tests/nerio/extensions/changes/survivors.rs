@@ -57,7 +57,7 @@ fn serves(s: &Story, who: &str) -> bool {
     emitted_by(s, who, |event| *event == OwnEvent::Serving)
 }
 
-/// 2.12.3, 2.12.4: both survivors are needed, and wait as after another start of their machines.
+/// 2.12.3, 2.12.4: both survivors are needed. They wait as if their machines had started again.
 #[test]
 fn survivors_lead_above_floor() {
     let (mut s, before) = lost();
