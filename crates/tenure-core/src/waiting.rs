@@ -27,7 +27,7 @@ pub enum Waiting {
     /// have given has ended.
     OldLeases {
         at: Vec<Arc<str>>,
-        /// Time at which enough of them grant again, on this node's clock.
+        /// Time at which enough of these grantors grant again, on this node's clock.
         until: Time,
         missing: Vec<Arc<str>>,
     },

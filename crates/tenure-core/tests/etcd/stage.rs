@@ -205,7 +205,7 @@ impl Stage {
         self.answer(like, Reply::Unknown { why: "connection reset".into() });
     }
 
-    /// A transaction has written.
+    /// Answers a transaction that has written, and returns its revision.
     pub(crate) fn write(&mut self, like: &str) -> Revision {
         self.header.revision += 1;
         self.answer(like, so(vec![]));
@@ -329,7 +329,7 @@ impl Stage {
         KeyValue { key, value: "v".into(), created, modified: created, lease }
     }
 
-    /// The candidate's keys in these elections, out of many.
+    /// The candidate's keys in the elections of these numbers.
     pub(crate) fn owns(
         &self,
         created: &[Revision],

@@ -168,7 +168,7 @@ fn a_reader_that_is_told_nothing_begins_anew() {
         let takeover = config(0, mode).takeover;
         stage.pass(takeover + ms(1));
         assert_eq!(stage.leaders(X), [0_usize; 0], "{mode}");
-        // A claim that is not read back, the next claim, and its G.
+        // In this time a first claim is not read back, the next claim is, and its G passes.
         let again = if mode == Mode::AtMostOne { 2 * takeover + ms(4_000) } else { ms(2_000) };
         stage.pass(again);
         assert_eq!((stage.leaders(X), stage.overlap()), (vec![0], NOTHING), "{mode}");

@@ -150,7 +150,7 @@ impl Scene for Processes {
         }
     }
 
-    /// A claim ends within T (N1), and fences grow.
+    /// Checks that a claim ends within T (N1), and that fences grow.
     fn see(stage: &mut common::Stage<Self>, node: usize, effect: &Effect) {
         let config = &stage.nodes[node].config;
         if let Effect::Raise { until, .. } = effect {

@@ -25,7 +25,7 @@ fn dto(id: &str) -> VoterDto {
     VoterDto { voter_id, voter_url, role: Role::None, on_line: true }
 }
 
-/// The status of the voter of this id, with an electorate of a, b and c.
+/// The status of the voter with this id, in an electorate of a, b and c.
 fn status(id: &str) -> StatusDto {
     let member = |id: &str| Member { id: id.parse().unwrap(), identity: Identity(7) };
     StatusDto {

@@ -153,8 +153,8 @@ impl Scene for Voters {
         }
     }
 
-    /// At most one voter leads, fences grow, and a voter lowers its claim before it sends the
-    /// release (R4).
+    /// Checks that at most one voter leads, that fences grow, and that a voter lowers its claim
+    /// before it sends the release (R4).
     fn judge(stage: &mut common::Stage<Self>, node: usize, effects: &[Effect]) {
         let is_release = |effect: &Effect| match effect {
             Effect::Send { message: Message::Request { ask: Ask::Release(of), .. }, .. } => {
@@ -190,7 +190,8 @@ fn claims(stage: &common::Stage<Voters>) -> usize {
     (0..stage.nodes.len()).map(of).sum()
 }
 
-/// A voter never changes its number, and gives a counter to one leader (V3, V4, V7).
+/// Checks that a voter draws one number in each ballot, and gives a counter to one leader (V3, V4,
+/// V7).
 fn check_said(stage: &mut common::Stage<Voters>, node: usize, message: &Message) {
     let who = stage.nodes[node].core.who().clone();
     let vote = match message {
@@ -221,7 +222,7 @@ fn check_said(stage: &mut common::Stage<Voters>, node: usize, message: &Message)
 }
 
 /// Addresses a request to the voter at a URL, and an answer to the node that asked. A connection
-/// ends with its process: an answer to an earlier life of the node is lost.
+/// ends with its process: an answer to an earlier run of the node is lost.
 fn address(
     stage: &mut common::Stage<Voters>,
     node: usize,

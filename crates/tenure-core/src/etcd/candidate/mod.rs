@@ -214,7 +214,7 @@ impl Candidate {
     /// Watches the key from `from` on, right after the answer that the watch continues (ruling 9,
     /// E8).
     pub(super) fn watch(&mut self, key: Bytes, from: Revision, context: &mut CandidateContext<'_>) {
-        // Only the deletion of other candidates' keys matters.
+        // For keys of other candidates, only a deletion matters.
         let deletions = key != self.key(context);
         let op = Op::Watch { keys: Keys::One(key.clone()), from, deletions };
         let call = self.send(op, context);

@@ -77,8 +77,8 @@ pub struct Config {
     pub fetch_wait: Duration,
     /// The longest time to find the end of a partition and to begin to read there. Default 1 s.
     pub seek: Duration,
-    /// Whether roles keep their leaders when the group's coordinator fails over (`at_least_one`): T
-    /// must then exceed one S more, because sessions begin anew. Default true.
+    /// Whether roles keep their leaders when the group's coordinator fails over (`at_least_one`). T
+    /// must then be longer by another S, because sessions begin anew. Default true.
     pub failover: bool,
     /// ρ, the bound on the rate error of CLOCK_BOOTTIME, at most [`Config::DRIFT_MAX`]. Default
     /// 10⁻³, twice the rate at which Linux slews a clock.

@@ -504,7 +504,7 @@ fn lost_founders_count_for_fences() {
     }
 }
 
-/// The rule holds in clusters of one and of two members, too.
+/// Clusters of one and of two members are founded by the same rule.
 #[test]
 fn small_clusters_are_founded() {
     for all in [&["a"][..], &["a", "b"][..]] {
