@@ -112,8 +112,7 @@ impl Allcall {
 }
 
 impl Election {
-    /// Returns the contribution of this election to the new round: an entry, a question, or
-    /// nothing.
+    /// Returns the part of this election in the new round: an entry, a question, or nothing.
     fn voice(&mut self, context: &Context<'_>) -> Voice {
         self.round.called = false;
         self.round.announced = false;
@@ -360,9 +359,8 @@ impl Election {
         self.others.presence.forget(context);
     }
 
-    /// Whether this process stands now. The process must have announced its eligibility in a full
-    /// valid round (ruling 1), and each candidate that goes first must have had its turn (ruling
-    /// 6).
+    /// Whether this process stands now: it has announced its eligibility in a full valid round
+    /// (ruling 1), and all candidates that go first have had their turn (ruling 6).
     fn may_stand(&mut self, context: &Context<'_>) -> bool {
         let now = context.boot();
         let waits = self.campaign.as_ref().is_some_and(|campaign| campaign.phase == Phase::Waiting);

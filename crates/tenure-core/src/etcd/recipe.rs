@@ -73,8 +73,7 @@ impl Session {
     }
 
     /// Reads a key, so that the answer shows the term of etcd's leader. The first header proves
-    /// nothing, because etcd fills it after the read. A second header from the same member proves
-    /// the term.
+    /// nothing, because etcd fills it after the read; a second header of that member does.
     fn establish(&mut self, context: &mut Context<'_>) {
         let Some((_, key)) = &self.probe else { return };
         let read = Act::read(key.clone());

@@ -71,7 +71,7 @@ pub(crate) fn shared() -> VoterUrl {
 struct Exchange {
     /// Address that was asked.
     at: VoterUrl,
-    /// Node that asked, its life then, and the number of its call.
+    /// Node that asked, the number of its run then, and the number of its call.
     by: usize,
     life: u128,
     call: Call,

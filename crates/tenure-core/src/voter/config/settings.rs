@@ -120,7 +120,8 @@ pub enum Admission {
 }
 
 impl Config {
-    /// The shortest heartbeat: below it, delays of the scheduler would elect leaders.
+    /// The shortest heartbeat. With a shorter one, a delay of the scheduler would count as a dead
+    /// leader.
     pub const HEARTBEAT_MIN: Duration = Duration::from_millis(20);
     pub const HEARTBEAT_MAX: Duration = Duration::from_secs(3_600);
     pub const TOLERANCE_MAX: u32 = 1_000;

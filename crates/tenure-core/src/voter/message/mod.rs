@@ -128,8 +128,8 @@ pub enum Answer {
     Heartbeat(BeatenDto),
     /// To `remove`, `reconcile`, `release` and `electorate`: done.
     Done,
-    /// To `election/start`: a ballot begins, or has begun; the answer names a ballot that has
-    /// begun.
+    /// To `election/start`: a ballot begins, or has begun already. The answer names a ballot only
+    /// if it has begun already.
     Started(Option<Ballot>),
     /// To `election/cast`: the vote was counted. The answer has the recipient's own vote in the
     /// same ballot.
