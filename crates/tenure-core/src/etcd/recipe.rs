@@ -275,7 +275,7 @@ impl Candidate {
         }
     }
 
-    /// Returns the query of ruling 2 (E1). One linearizable transaction shows whether the
+    /// Returns the query of ruling 2 (E1). A linearizable transaction shows whether the
     /// candidate's key exists and is the first, and which key is just before it. The query leaves
     /// values out, because they may be too large. etcd 3.7 then leaves leases out, too, so the
     /// transaction compares the lease. Each branch reads a key, because a transaction without

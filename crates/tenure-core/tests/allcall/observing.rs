@@ -243,7 +243,7 @@ fn other_times_leave_leader_unknown() {
     assert_eq!(stage.told(1, told), 1);
 }
 
-/// The candidate hears its own claim, and leads. It is stopped before others know of that.
+/// The candidate hears its own claim, and leads. Then it is stopped before others know of that.
 #[test]
 fn stopped_candidate_makes_no_vacancy() {
     let mut stage = Stage::new(2);

@@ -19,8 +19,8 @@ fn observe(stage: &mut Stage, node: usize) {
     stage.command(node, X, Command::Observe { every: ms(1_000) });
 }
 
-/// n4 has given a long promise, loses its directory, and is removed and added again. That promise
-/// no longer counts.
+/// n4 has given a long promise, loses its directory, and is removed and added again. The promise no
+/// longer counts.
 #[test]
 fn promise_of_lost_directory_is_void() {
     let settings = |node: usize| {

@@ -162,8 +162,8 @@ fn a_leader_that_cannot_write_changes_nothing() {
     nothing_changes_while_it_is_full(0, &Refusal::NotWritten);
 }
 
-/// A follower with a full disk acknowledges the document that it has stored. It could not store the
-/// next document.
+/// A follower with a full disk acknowledges the document that it has stored, but could not store
+/// the next document.
 #[test]
 fn change_keeps_leadership_with_failing_follower() {
     nothing_changes_while_it_is_full(1, &Refusal::TooFewAble { able: 1, needed: 2 });

@@ -49,7 +49,7 @@ impl Etcd {
         session.confirm_late(own, &mut context);
     }
 
-    /// Handles the keys that a confirmation has found. One unchanged key proves the lease, even if
+    /// Handles the keys that a confirmation has found. An unchanged key proves the lease, even if
     /// the candidate of that key is about to leave.
     pub(super) fn on_found(&mut self, found: Vec<FoundKey>, out: &mut Out) {
         let Some(lease) = self.lease() else { return };

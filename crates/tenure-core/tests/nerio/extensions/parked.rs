@@ -76,7 +76,7 @@ fn duplicate_of_lapsed_request_is_ignored() {
     assert_eq!(emitted(&effects), [Event::Own(OwnEvent::Ignored(Ignored::Stale))]);
 }
 
-/// Rule 4: oks of several Starts are combined. Of each grantor, only the ok with the highest Start
+/// Rule 4: oks of several Starts are combined. For a grantor, only the ok with the highest Start
 /// counts, and E is the minimum over the quorum.
 #[test]
 fn oks_combine_by_earliest_end() {

@@ -152,7 +152,7 @@ fn with_times(s: &Story, lease: Duration, round_trip: Duration) -> Option<Checke
 }
 
 /// d is measured. A leader with a lease of 1 s warns of round trips for which its settings would be
-/// refused, and names the least lease. It reports, too, when the network is quick again.
+/// refused, and names the least lease. Later it reports that the network is quick again.
 #[test]
 fn outgrown_lease_is_reported() {
     let (mut s, mut road) = (Story::new(), Road::default());
