@@ -1,4 +1,4 @@
-//! The bounds of settings, the one error for a value beyond them, and settings that were checked.
+//! Bounds of settings, the error for a value beyond them, and settings that passed their check.
 
 use alloc::boxed::Box;
 use alloc::format;

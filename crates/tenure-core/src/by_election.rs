@@ -10,10 +10,10 @@ use siphasher::sip::SipHasher13;
 use crate::name::ElectionName;
 
 /// A `T` for each election. [`each`](Self::each) visits the elections in the order of the hashes of
-/// their names, so that the order does not depend on the past.
+/// their names, whatever the order of insertions was.
 ///
-/// A search reads one entry. In a B-tree of 10,000 elections each search waited for the memory of
-/// five nodes.
+/// A search reads one entry. In a B-tree of 10,000 elections a search would load five tree nodes
+/// from memory.
 #[derive(Clone, Debug)]
 pub(crate) struct ByElection<T> {
     table: HashTable<Entry<T>>,
@@ -96,7 +96,7 @@ impl<T> ByElection<T> {
     }
 }
 
-// The order in the table depends on the past, and makes no difference.
+// Compares sorted entries: the order in the table depends on earlier insertions.
 impl<T: PartialEq> PartialEq for ByElection<T> {
     fn eq(&self, other: &Self) -> bool {
         self.entries() == other.entries()

@@ -13,7 +13,7 @@ pub trait Clocks {
     /// `CLOCK_REALTIME`: it may be wrong, and it may step either way at any time.
     fn wall(&self) -> WallTime;
 
-    /// Whether the settings of the core compare wall time, for a core that takes a [`Reading`].
+    /// Whether the core compares wall time under its settings. Only [`Reading`] asks for this.
     #[inline]
     fn compares_wall(&self) -> bool {
         false
@@ -62,15 +62,15 @@ const TOGETHER: Duration = Duration::from_micros(50);
 const TRIES: u32 = 4;
 
 impl BothClocks {
-    /// The earliest [`Time`] at which the wall clock may show `wall`, unless the clock is set: the
-    /// end of a claim until `wall`.
+    /// The earliest [`Time`] at which the wall clock may show `wall`, unless the clock is set. A
+    /// claim until `wall` ends at this time.
     #[must_use]
     pub fn earliest(self, wall: WallTime) -> Time {
         self.boot.after(wall.since(self.wall)).before(self.wall.since(wall))
     }
 
-    /// The latest [`Time`] at which the wall clock may show `wall`, unless the clock is set: the
-    /// end of the wait for another node's claim until `wall`.
+    /// The latest [`Time`] at which the wall clock may show `wall`, unless the clock is set. The
+    /// wait for another node's claim until `wall` ends at this time.
     #[must_use]
     pub fn latest(self, wall: WallTime) -> Time {
         self.earliest(wall).after(self.apart)
@@ -101,7 +101,7 @@ impl Now for BothClocks {
     }
 }
 
-/// Time since boot, and wall time beside it only where the settings of the core compare wall time.
+/// Time since boot; also wall time, if the core compares wall time under its settings.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Reading {
     pub boot: Time,

@@ -8,7 +8,8 @@ use crate::name::{NodeName, Value};
 /// A request of the application, about one election. `Extra` has the requests of one protocol.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Command<Extra> {
-    /// Contend until elected, lost or resigned. Each election has at most one campaign in a node.
+    /// Contend until this process loses or resigns. Each election has at most one campaign in a
+    /// node.
     Campaign {
         value: Value,
         /// Rank among waiting candidates, the highest first, where the protocol has priorities.

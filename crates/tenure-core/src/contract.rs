@@ -147,8 +147,8 @@ pub struct Ticket(pub u64);
 
 impl Ticket {
     /// The ticket of no flush. While no write is under way, [`Input::Failed`] with this ticket
-    /// reports that records would be lost. [`Input::Flushed`] with this ticket reports the end of
-    /// that state.
+    /// reports that records would be lost, and [`Input::Flushed`] with this ticket reports that
+    /// records are kept again.
     pub const NONE: Self = Self(0);
 }
 

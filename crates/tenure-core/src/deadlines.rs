@@ -18,12 +18,12 @@ pub(crate) struct Deadlines {
     earliest: Option<Due>,
     later: BTreeMap<Place, ElectionName>,
     last: u64,
-    /// Time of the last [take](Self::take_due), and the last number before it. A place is gone
-    /// exactly if its time and its number are at most these, so no search is needed.
+    /// The time of the last [take](Self::take_due), and the highest number given before it. Every
+    /// place up to this time and up to this number is gone, so no search is needed.
     taken: Place,
 }
 
-/// Leaves out `taken`: the other fields show which places are gone.
+/// Leaves out `taken`: a place that is gone is in none of the other fields.
 impl Hash for Deadlines {
     fn hash<H: Hasher>(&self, state: &mut H) {
         (&self.earliest, &self.later, self.last).hash(state);

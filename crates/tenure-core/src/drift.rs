@@ -69,18 +69,18 @@ impl Drift {
         scale(span, BILLION, BILLION - self.0, Rounding::Up)
     }
 
-    /// `(1 − ρ)·fast − (1 + ρ)·slow`, in 10⁻⁹ ns and exact, where `fast` and `slow` are the
-    /// advances of two clocks between their two instants. The result is above zero if no real span
-    /// allows both advances on clocks within ρ: the first clock is too fast beside the second
-    /// clock.
+    /// Tells whether the first of two clocks is too fast beside the second. `fast` and `slow` are
+    /// two instants of each clock, read at the same two events. For the two advances the result is
+    /// `(1 − ρ)·fast − (1 + ρ)·slow`, exact, in 10⁻⁹ ns. Above zero, no real span allows both
+    /// advances on clocks within ρ.
     pub(crate) fn surplus(self, fast: [Time; 2], slow: [Time; 2]) -> i128 {
         let advance =
             |[from, to]: [Time; 2]| i128::from(to.as_nanos()) - i128::from(from.as_nanos());
         advance(fast) * i128::from(BILLION - self.0) - advance(slow) * i128::from(BILLION + self.0)
     }
 
-    /// `⌊(1 + ρ)/(1 − ρ) − 1⌋` in parts per billion: the most by which a clock within ρ advances
-    /// more than another clock within ρ.
+    /// The most by which a clock within ρ can advance more than another clock within ρ, in parts
+    /// per billion: `⌊(1 + ρ)/(1 − ρ) − 1⌋`.
     #[must_use]
     pub fn apart_max(self) -> u64 {
         let (twice, slow) = (2 * u64::from(self.0), u64::from(BILLION - self.0));

@@ -89,7 +89,7 @@ macro_rules! text {
                 self.0.as_deref().unwrap_or_default()
             }
 
-            /// Whether both share one allocation.
+            /// Whether both texts share one allocation.
             fn is_clone(&self, other: &Self) -> bool {
                 self.as_str().as_ptr() == other.as_str().as_ptr()
             }

@@ -7,19 +7,19 @@ use serde::{Deserialize, Serialize};
 
 /// Nanoseconds of this process's `CLOCK_BOOTTIME`.
 ///
-/// A `Time` has a meaning only on the clock that showed it. The receiver of a foreign `Time`, such
-/// as the `Start` of a request, may only compare it with other instants of the same sender, and
-/// send it back (Nerio, section 3).
+/// A `Time` has a meaning only on the clock that showed it. A message may carry a foreign `Time`,
+/// such as the `Start` of a request. The receiver may compare a foreign `Time` with other instants
+/// of the same sender, and send it back, but nothing else (Nerio, section 3).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 pub struct Time(u64);
 
 /// Nanoseconds of wall time since 1970-01-01 00:00 UTC, up to the year 2554.
 ///
 /// Machines compare wall times, so a `WallTime` is only as good as their clocks. A core converts a
-/// received `WallTime` to a [`Time`] at once
-/// ([`BothClocks::earliest`](crate::BothClocks::earliest),
-/// [`BothClocks::latest`](crate::BothClocks::latest)) and waits for that `Time`: a later step of
-/// the wall clock moves no deadline.
+/// received `WallTime` to a [`Time`] at once, by
+/// [`BothClocks::earliest`](crate::BothClocks::earliest) or
+/// [`BothClocks::latest`](crate::BothClocks::latest). So a later step of the wall clock moves no
+/// deadline.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 pub struct WallTime(u64);
 

@@ -22,7 +22,7 @@ pub enum View {
     },
     /// The election certainly has no leader.
     Vacant,
-    /// No participant that knows the leader has answered in time, or the answers disagree.
+    /// Participants that know the leader have not answered in time, or their answers disagree.
     Unknown {
         /// Time since which the leader is unknown, on the clock of leases.
         since: Time,
@@ -32,7 +32,7 @@ pub enum View {
 /// A leader as an observer knows it. Fields that its protocol does not have are `None`.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct LeaderView {
-    /// Name of its node, or of its lease.
+    /// Name of the leader's node, or of its lease.
     pub id: Arc<str>,
     pub value: LeaderValue,
     pub fence: Option<Fence>,

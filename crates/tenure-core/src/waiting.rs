@@ -27,7 +27,7 @@ pub enum Waiting {
     /// have given has ended.
     OldLeases {
         at: Vec<Arc<str>>,
-        /// Time at which enough of them grant again, on this node's clock.
+        /// Time at which enough of these grantors grant again, on this node's clock.
         until: Time,
         missing: Vec<Arc<str>>,
     },
@@ -40,7 +40,7 @@ pub enum Waiting {
     },
     /// Another candidate leads, or comes before this candidate.
     Behind {
-        /// Public name of that candidate; with a store, the name of its key.
+        /// Public name of the other candidate; with a store, the name of its key.
         who: Arc<str>,
         leading: bool,
     },

@@ -64,7 +64,8 @@ fn are_entries(header: &Header, entries: &[Entry], least: usize) -> bool {
         })
 }
 
-/// Whether a claim has a term and, if its leader is the sender, the sender's rank.
+/// Whether a claim is well-formed: it has a term, and a claim of the sender itself has the sender's
+/// rank.
 fn is_claim(header: &Header, claim: &LeaderClaim) -> bool {
     claim.term > 0 && (claim.leader != header.sender || claim.rank == header.rank)
 }

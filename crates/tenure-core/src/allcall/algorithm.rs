@@ -112,7 +112,7 @@ impl Allcall {
 }
 
 impl Election {
-    /// Returns what this election contributes to the new round: an entry, a question, or nothing.
+    /// Returns the part of this election in the new round: an entry, a question, or nothing.
     fn voice(&mut self, context: &Context<'_>) -> Voice {
         self.round.called = false;
         self.round.announced = false;
@@ -360,7 +360,7 @@ impl Election {
     }
 
     /// Whether this process stands now: it has announced its eligibility in a full valid round
-    /// (ruling 1), and each candidate that goes first has had its turn (ruling 6).
+    /// (ruling 1), and all candidates that go first have had their turn (ruling 6).
     fn may_stand(&mut self, context: &Context<'_>) -> bool {
         let now = context.boot();
         let waits = self.campaign.as_ref().is_some_and(|campaign| campaign.phase == Phase::Waiting);
@@ -393,8 +393,8 @@ impl Election {
         now.since(since) >= each.saturating_mul(places)
     }
 
-    /// Grants this process a lease that begins now. The lease holds once the process hears its own
-    /// claim (ruling 8).
+    /// Grants this process a lease that begins now. The lease takes effect once the process hears
+    /// its own claim (ruling 8).
     fn grant(&mut self, context: &mut Context<'_>) {
         let Some(campaign) = &mut self.campaign else { return };
         *context.terms += 1;
@@ -469,7 +469,8 @@ impl Election {
             return;
         }
         let next = Lease::new(lease.term, context);
-        // Others hold to the later E, so this renewal would not lengthen the claim (ruling 3).
+        // Others wait for the published E, which is later, so this renewal would change nothing
+        // (ruling 3).
         if next.until <= *published || next.ends <= lease.ends {
             let by = published.since(next.until);
             return self.emit(OwnEvent::ClockSetBack { by }, context);
@@ -504,8 +505,8 @@ impl Election {
         let Some(campaign) = &mut self.campaign else { return };
         let Some((_, until)) = campaign.claimed() else { return };
         let Phase::Leading { beaten, .. } = &mut campaign.phase else { return };
-        // A relayed claim beats no leader (ruling 4), nor does a claim that its own leader has not
-        // heard. If two candidates stand at once, the later resigns, and the earlier leads.
+        // Ignore a relayed claim (ruling 4), and a claim that its sender has not heard itself. If
+        // two candidates stand at once, the later resigns, and the earlier leads.
         if *beaten || !first_hand || !holds || !above(until) {
             return;
         }
@@ -575,7 +576,7 @@ impl Election {
     }
 
     /// Publishes the tombstone of a term of this process, and keeps it as long as others could
-    /// believe that term's claim.
+    /// believe the claim of that term.
     fn resign(
         &mut self,
         term: u64,
@@ -587,7 +588,7 @@ impl Election {
         self.round.announced = false;
         let leader = context.me.who.clone();
         let dead = Tombstone { leader, term, until, successor: successor.clone() };
-        // Statements that follow this claim are outdated now.
+        // Drop statements of others about the ended claim.
         self.others.doubts.bury(&dead);
         // If there is no room for the tombstone, calls do not repeat it.
         let _ = self.others.tombstones.hear(&dead, context);

@@ -25,8 +25,8 @@ impl Me {
         self.who == *who
     }
 
-    /// Whether this process comes before another process. Tie-breaks make ranks distinct; equal
-    /// ranks are ordered by name.
+    /// Whether this process comes before another process: by rank, and by name if the ranks are
+    /// equal.
     pub(super) fn goes_before(&self, rank: Rank, who: &Participant) -> bool {
         (self.rank, &self.who) < (rank, who)
     }
@@ -42,14 +42,14 @@ pub(super) struct Context<'a> {
     pub(super) clock_off: bool,
     /// Whether no other clock was compared with the wall clock for the length of a lease.
     pub(super) clock_due: bool,
-    /// Whether this process is a newcomer that has heard of other times, and may refuse to start
-    /// (ruling 6).
+    /// Whether this process is a newcomer that has heard a participant with other times. Such a
+    /// process may refuse to start (ruling 6).
     pub(super) undecided: bool,
     /// The last term of this process, counted over all elections.
     pub(super) terms: &'a mut u64,
     pub(super) deadlines: &'a mut Deadlines,
     pub(super) out: &'a mut Out,
-    /// Tombstones to resign on the bus, in one packet for all elections.
+    /// Tombstones to publish on the bus, in one packet for all elections.
     pub(super) resigned: &'a mut Vec<(ElectionName, Tombstone)>,
 }
 

@@ -21,8 +21,9 @@ pub enum OwnEvent {
     Valid {
         round: Round,
     },
-    /// A round was void: this process did not hear its own call within half a heartbeat, so it may
-    /// have missed other packets as well (ruling 6). Reported for the first void round in a row.
+    /// A round was void: this process did not hear its own call within half a heartbeat. The
+    /// process may have missed other packets, too (ruling 6). Reported for the first void round in
+    /// a row.
     Void {
         round: Round,
     },
@@ -46,10 +47,10 @@ pub enum OwnEvent {
         /// Distance from the new end to the published one, which is later.
         by: Duration,
     },
-    /// The wall clock differs from other clocks by more than the skew allows. This process neither
-    /// stands nor renews in two cases (ruling 4): its clock differs from more than half of at least
-    /// two other clocks, or has moved away from the only other clock. 0 of 0 means that the clock
-    /// has stepped, and that no other participant has answered.
+    /// The wall clock differs from other clocks by more than the skew allows, so this process
+    /// neither stands nor renews (ruling 4). The clock differs from more than half of at least two
+    /// other clocks, or has moved away from the only other clock. 0 of 0 means that the clock has
+    /// stepped, and that no other participant has answered.
     ClockOff {
         from: usize,
         /// The number of others that answered the last round.

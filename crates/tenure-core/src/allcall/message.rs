@@ -79,7 +79,7 @@ pub struct Times {
     pub max_clock_skew: Duration,
 }
 
-/// The kind of a packet. Each has a subject of its own, for permissions of the bus.
+/// The kind of a packet. Each kind has its own subject, so that permissions can differ.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Body {
     /// An observer's question for leaders, which changes nothing at its receivers.

@@ -158,10 +158,11 @@
 //!    least two other clocks that answered the round. Its clock is off when it differs by more than
 //!    2K from more than half of them. With only one other clock, a clock is off when it has moved,
 //!    against CLOCK_BOOTTIME, away from the other clock. A clock that has stepped by more than K is
-//!    off, too. This ends when others answer, or when its process has called for the length of a
-//!    lease without an answer. A process that need not call, and knows of only one other process,
-//!    calls once per lease, to compare clocks. A relayed claim has the E that its leader has
-//!    published, never replaces or hides a first-hand claim of its leader, and beats no leader.
+//!    off, too. After a step the clock stays off until others answer, or until its process has
+//!    called for the length of a lease without an answer. A process that need not call, and knows
+//!    of only one other process, calls once per lease, to compare clocks. A relayed claim has the E
+//!    that its leader has published, never replaces or hides a first-hand claim of its leader, and
+//!    beats no leader.
 //! 5. A process leads only by its own view. A process recognizes its own claim by id, incarnation
 //!    and term.
 //! 6. A reply belongs to its round. A round is valid only if its caller has heard its own call

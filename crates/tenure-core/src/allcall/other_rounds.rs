@@ -1,6 +1,6 @@
-//! Decides whether another caller's call is late, and whether an answer belongs to its open round.
-//! Rounds of observers are not kept: any stranger could ask in the name of another participant
-//! (A6).
+//! Decides whether a call of another caller is late, and whether an answer belongs to that caller's
+//! open round. Rounds of observers are not kept: any stranger could ask in the name of another
+//! participant (A6).
 
 use alloc::collections::BTreeMap;
 use core::time::Duration;

@@ -131,7 +131,7 @@ impl Rounds {
     }
 
     /// Closes the round, one heartbeat after its call. After two heartbeats the round is void: this
-    /// process was stopped, and has not handled the packets of the meantime.
+    /// process was stopped, and has not handled the packets that came during the stop.
     pub(super) fn close(&mut self, now: Time, heartbeat: Duration) -> Option<ClosedRound> {
         let mut open = self.open.take()?;
         let late = now >= open.opened.after(heartbeat.saturating_mul(2));

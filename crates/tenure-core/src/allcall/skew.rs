@@ -5,14 +5,14 @@ use super::context::Context;
 use crate::time::{Time, WallTime};
 
 impl Context<'_> {
-    /// The time at which the holder of a claim stops: K + H before `until` by its present wall
-    /// clock, as early as a slow clock demands (rulings 2 and 3).
+    /// The time at which the holder of a claim stops: the earliest time at which its wall clock can
+    /// show K + H before `until` (rulings 2 and 3).
     pub(super) fn holder_ends(&self, until: WallTime) -> Time {
         self.sooner(until.before(self.config.max_clock_skew).before(self.config.heartbeat))
     }
 
-    /// The time at which others stop believing in a claim: K after `until` by the present wall
-    /// clock of this process, as late as a fast clock demands (ruling 3).
+    /// The time at which others stop believing in a claim: the latest time at which this process's
+    /// wall clock can show K after `until` (ruling 3).
     pub(super) fn others_wait(&self, until: WallTime) -> Time {
         self.later(until.after(self.config.max_clock_skew))
     }

@@ -8,7 +8,7 @@ use super::message::Message;
 pub(super) use crate::contract::emit;
 
 /// The only sender and the only destination: every participant receives each packet, and its
-/// [`Header`](super::Header) names the sender. The kind of packet decides on its subject.
+/// [`Header`](super::Header) names the sender. The kind of a packet decides its subject.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Bus;
 

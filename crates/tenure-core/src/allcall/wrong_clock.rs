@@ -18,8 +18,8 @@ pub(super) struct Reading {
 }
 
 impl Reading {
-    /// Whether the other clock, at any moment between the call and its answer, is further from
-    /// `own` than two right clocks can be.
+    /// Whether the other clock is further from `own` than two right clocks can be, whenever it was
+    /// read between the call and the answer.
     fn contradicts(&self, own: BothClocks, config: &Checked) -> bool {
         let most = config.max_clock_skew.saturating_mul(2).saturating_add(own.apart);
         let since = |then: Time| own.boot.since(then);
@@ -38,15 +38,15 @@ impl Reading {
 pub(super) struct Clock {
     /// Whether this process's clock is wrong: this process then neither stands nor renews.
     pub(super) off: bool,
-    /// Whether the clock is off, or differs from that of the only other participant.
+    /// Whether the clock is off, or differs from the clock of the only other participant.
     pub(super) differs: bool,
     /// The clocks at the last agreement with others. While no other participant is present: the
     /// clocks at the last round in which this clock had not stepped. While the clock is off: the
     /// last reading of another clock.
     agreed: Option<BothClocks>,
-    /// Counts rounds, since the last answer, in which this process heard its own call, but no
-    /// answer. A span of time is no substitute: a process that was stopped or cut off makes no call
-    /// meanwhile.
+    /// The number of rounds, since the last answer, in which this process heard its own call but no
+    /// answer. Rounds count, and not time, because a process that is stopped or cut off makes no
+    /// calls.
     silent: Option<u32>,
     /// The end of the last round that could compare the clock.
     compared: Option<Time>,
@@ -97,16 +97,16 @@ impl Clock {
         (from, of)
     }
 
-    /// Whether a process that need not call has to compare its clock: at least once per lease, so
-    /// that a later move is noticed (ruling 4).
+    /// Whether a process that need not call has to compare its clock now. The process does so at
+    /// least once per lease, to notice a later step of its clock (ruling 4).
     pub(super) fn is_due(&self, now: Time, config: &Checked) -> bool {
         let lately = |last: Time| now.since(last) < config.lease;
         !self.compared.is_some_and(lately)
     }
 
-    /// Judges the clock after a round without answers. A clock that has stepped does not count as
-    /// right, as answers may be lost. A process without an answer for a whole lease is alone, and
-    /// may lead by its clock.
+    /// Judges the clock after a round without answers. A clock that has stepped counts as wrong,
+    /// because answers may have been lost. A process without an answer for a whole lease is alone,
+    /// and may lead by its clock.
     fn nobody_answered(&mut self, now: BothClocks, config: &Checked) {
         self.silent = self.silent.map(|rounds| rounds.saturating_add(1));
         let asked = |rounds: u32| config.heartbeat.saturating_mul(rounds);

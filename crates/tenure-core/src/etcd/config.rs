@@ -11,7 +11,7 @@ use crate::drift::Drift;
 use crate::fence::Fence;
 use crate::timing::{LeaseBounds, LeaseTiming, TimingError};
 
-/// Create revisions stay below this, so that the epoch fits above them in a fence.
+/// Create revisions stay below this number, so that the epoch fits above them in a fence.
 pub const REVISION_END: Revision = 1 << 48;
 
 /// Pauses after failures.
@@ -39,24 +39,24 @@ pub struct Config {
     /// take-over after a crash; with a long lease the leader survives longer interruptions. A third
     /// of the lease, `grace` and `kill_margin` must fit into it. Default 10 s.
     pub lease: Duration,
-    /// ρ, the bound on the rate error of this machine's clock and those of etcd's servers, at most
+    /// ρ, the bound on the rate error of clocks, on this machine and on etcd's servers; at most
     /// [`Config::DRIFT_MAX`]. Default 10⁻³, twice the rate at which Linux slews a clock.
     pub drift: Drift,
     /// The epoch of fences: a fence is `fence_epoch · 2⁴⁸ + create revision`. A restore of etcd
     /// from a backup sets revisions back; an operator then raises the epoch (ruling 8, E7). Default
     /// 0.
     pub fence_epoch: u16,
-    /// Time before the end of a leader's lease at which the leader's work is asked to stop. Default
-    /// 1 s.
+    /// Span before the end of a leader's lease: when the span begins, the leader's work is asked to
+    /// stop. Default 1 s.
     pub grace: Duration,
-    /// Time before the end of a leader's lease at which the leader's work is killed; at most
-    /// `grace`. Default 100 ms.
+    /// Span before the end of a leader's lease, at most `grace`: when the span begins, the leader's
+    /// work is killed. Default 100 ms.
     pub kill_margin: Duration,
     /// Whether a candidate goes on with a new lease if it loses its lease before it has won.
     /// Default true.
     pub contend_again: bool,
-    /// The maximum number of elections in which a process campaigns, and the maximum number that it
-    /// observes. At least 1. Default 65,536.
+    /// The maximum number of elections in which a process campaigns, and the maximum number of
+    /// elections that the process observes. At least 1. Default 65,536.
     pub elections: usize,
 }
 

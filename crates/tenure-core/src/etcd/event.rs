@@ -14,7 +14,7 @@ pub type Event = crate::event::Event<OwnEvent>;
 /// An event that only elections on etcd have.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum OwnEvent {
-    /// A leadership or a campaign has lost its lease or its key. Reported just before its end.
+    /// A leadership or a campaign has lost its lease or its key. Reported just before the end.
     Lost(Lost),
     /// A candidate that had not won has lost its lease or its key, and campaigns again.
     Again(Lost),
@@ -56,7 +56,7 @@ pub enum OwnEvent {
         doing: &'static str,
         why: Arc<str>,
     },
-    /// A key of this process has appeared after its candidate had left; it is deleted (ruling 5).
+    /// A key of this process has appeared after its candidate had left, and is deleted (ruling 5).
     LateKey {
         key: Bytes,
     },

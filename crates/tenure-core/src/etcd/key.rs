@@ -9,7 +9,7 @@ use core::fmt;
 use crate::name::ElectionName;
 use crate::value::LeaderValue;
 
-/// The id of a lease. etcd takes any number but zero. Tenure draws positive ones: Go prints a
+/// The id of a lease. etcd takes any number but zero. The session draws positive ids: Go prints a
 /// negative id with its sign, and would not find the key.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct LeaseId(pub i64);
@@ -38,7 +38,7 @@ impl Bytes {
         &self.0
     }
 
-    /// Whether this begins with `prefix`.
+    /// Whether these bytes begin with `prefix`.
     #[must_use]
     pub fn starts_with(&self, prefix: &Self) -> bool {
         self.0.starts_with(&prefix.0)
@@ -137,8 +137,8 @@ pub(super) fn id(namespace: &str, election: &ElectionName, key: &Bytes) -> Arc<s
     own.unwrap_or(key.as_slice()).escape_ascii().to_string().into()
 }
 
-/// A key under an election's prefix that no candidate of this election has made. Candidates wait
-/// behind such a key all the same, as Go's candidates do.
+/// A key under an election's prefix that no candidate of this election has made. Candidates still
+/// wait behind such a key, as Go's candidates do.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Foreign {
     key: Bytes,
@@ -161,8 +161,8 @@ impl Foreign {
         &self.key
     }
 
-    /// Whether the owner of the key may lead: another program may have taken the lease off a
-    /// candidate's key, or may name its keys in another way.
+    /// Whether the owner of the key may lead. Another program may have written a candidate's key
+    /// without its lease, or may name its keys in another way.
     pub(super) const fn may_lead(&self) -> bool {
         matches!(self.kind, Kind::Name { has_lease: Some(true) } | Kind::Unleased)
     }
@@ -214,8 +214,9 @@ impl fmt::Display for Foreign {
     }
 }
 
-/// Returns the key if its form is not that of a candidate's key. `has_lease` is `None` if unknown.
-/// Only the form of the id is checked: a key keeps its name when it moves to another lease.
+/// Returns the key as foreign if its name has not the form of a candidate's key, or if it has no
+/// lease. `has_lease` is `None` if unknown. Only the form of the id is checked: a key keeps its
+/// name when it moves to another lease.
 pub(super) fn foreign(
     namespace: &str,
     election: &ElectionName,
@@ -237,7 +238,8 @@ pub(super) fn foreign(
     Some(Foreign { key: key.clone(), kind })
 }
 
-/// Whether Go and etcdctl would print a lease id like this; they print negative ids, too.
+/// Whether the text has the form in which Go and etcdctl print a lease id. They print negative ids,
+/// too.
 fn is_id(text: &[u8]) -> bool {
     let digits = text.strip_prefix(b"-").unwrap_or(text);
     let is_digit = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');

@@ -128,8 +128,8 @@ impl Act {
 pub struct Read {
     pub keys: Keys,
     pub pick: Pick,
-    /// Whether values and leases are left out (`keys_only`). etcd 3.4 sends the lease even so, 3.7
-    /// does not.
+    /// Whether the read leaves values out (`keys_only`). etcd 3.7 then leaves leases out, too; etcd
+    /// 3.4 does not.
     pub keys_only: bool,
 }
 
@@ -138,7 +138,7 @@ pub struct Read {
 pub enum Pick {
     /// The key with the lowest create revision: the leader.
     First,
-    /// The key with the highest create revision that is not above this revision: the predecessor.
+    /// The key with the highest create revision up to this revision: the predecessor.
     LastUpTo(Revision),
 }
 
@@ -154,8 +154,8 @@ pub struct Answer {
 pub struct Header {
     pub cluster: u64,
     pub member: u64,
-    /// The revision of the member's store. The answer to a keep-alive may have an old revision; the
-    /// answer to a transaction never has one.
+    /// The revision of the member's store. The answer to a keep-alive may show an old revision, but
+    /// the answer to a transaction never does.
     pub revision: Revision,
     /// The member's Raft term.
     pub term: u64,
@@ -252,7 +252,7 @@ impl Refusal {
 pub struct KeyValue {
     pub key: Bytes,
     pub value: Bytes,
-    /// The create revision: unique, it gives the order of candidates.
+    /// The create revision, which gives the order of candidates.
     pub created: Revision,
     /// The revision of the last write.
     pub modified: Revision,

@@ -158,25 +158,26 @@
 //! - If a lease was handed in, the names of keys have its id, but the keys are on another lease.
 //!   The session renews the lease that was handed in, and ends when that lease ends.
 //!
-//! Arithmetic shows the term in which a renewal was carried out. Let T be the term of the lease,
-//! and G the term of its grant's entry. Let X be the term of the leader that answered the
-//! keep-alive, and C the term of the confirming transaction's entry. Let H be the term in the
-//! header of that transaction's answer. T is established before the lease is requested: T ≤ G. No
-//! leader of a term before G has the lease: G ≤ X. The transaction is sent after the answer of X's
-//! leader. No entry of an earlier term gets into the log after X's leader was elected: X ≤ C. The
-//! answering member has applied the transaction's entry, and names the term of the last entry that
-//! it has applied: C ≤ H. If H = T, all are T. So any leader of a later term was elected after the
-//! transaction's entry, and thus after the send from which E is measured. A read would prove less:
-//! after a snapshot, H of a member may be below the term in which the member serves the read. The
-//! transaction deletes a key only if the key does not exist. So it changes nothing, makes no
-//! revision, and needs no room. etcd puts it into the log because it might write. (C ≤ H fails for
-//! an instant, in which a member has answered an entry but has not set its term yet. This case is
-//! left open: see `docs/decisions/etcd-as-it-is.md`.)
+//! A renewal was carried out in the term T of the lease if the header of the confirming
+//! transaction's answer names T. Each of these steps is in the same term as the step before it, or
+//! in a later term:
 //!
-//! The proof: E of a lease comes from its grant, and from renewals that the leader of its own term
-//! answered. Leaders of earlier terms never had the lease. The leader of its term revokes it only
-//! when grant and renewals are over by its clock, however late. Leaders of later terms give the
-//! lease its full length again before they time it.
+//! 1. A linearizable answer establishes T.
+//! 2. etcd grants the lease.
+//! 3. A leader of etcd that has the lease answers the keep-alive.
+//! 4. The confirming transaction, sent after that answer, gets its entry in the log.
+//! 5. The answering member names the term of the last entry that it has applied.
+//!
+//! So any leader of a later term was elected after the transaction, and thus after the send from
+//! which E is measured. A plain read would prove less: after a snapshot a member may name an
+//! earlier term than that of the read. So the transaction deletes a key only if the key does not
+//! exist: it changes nothing, and still is an entry of the log. (Step 5 has an exception, for an
+//! instant: `docs/decisions/etcd-as-it-is.md`.)
+//!
+//! E of a lease comes from its grant, and from renewals that the leader of its own term answered.
+//! Leaders of earlier terms never had the lease. The leader of its term revokes the lease only when
+//! grant and renewals are over by that leader's clock, however late. Leaders of later terms give
+//! the lease its full length again before they time it.
 
 mod calls;
 mod candidate;

@@ -281,8 +281,8 @@ impl Observer {
         self.again = context.now.after(pause);
     }
 
-    /// The interval of queries without any change: a watch from a revision that a restored store
-    /// has not reached yet is silent.
+    /// The interval of queries while nothing changes. Without queries an observer might wait for
+    /// ever: a watch from a revision that a restored store has not reached yet is silent.
     fn every(&mut self, context: &Context<'_>) -> Duration {
         let every = context.config.lease.max(Duration::from_secs(10));
         every + self.draw(every / 8, "look", context)

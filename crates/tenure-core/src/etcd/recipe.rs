@@ -27,8 +27,8 @@ use super::words::{Effect, emit};
 use crate::event::{End, Loss};
 use crate::name::Value;
 
-/// The shortest interval between a waiting candidate's queries while no key is deleted. A watch
-/// that begins above the revision of a restored store is silent (ruling 7, E6).
+/// The shortest interval between a waiting candidate's queries while no key is deleted. Queries are
+/// needed because a watch above the revision of a restored store is silent (ruling 7, E6).
 const LOOK_AGAIN: Duration = Duration::from_secs(10);
 
 // # Leases
@@ -73,7 +73,7 @@ impl Session {
     }
 
     /// Reads a key, so that the answer shows the term of etcd's leader. The first header proves
-    /// nothing, because etcd fills it after the read. A second header from that member proves it.
+    /// nothing, because etcd fills it after the read; a second header of that member does.
     fn establish(&mut self, context: &mut Context<'_>) {
         let Some((_, key)) = &self.probe else { return };
         let read = Act::read(key.clone());
@@ -218,9 +218,9 @@ impl Candidate {
     }
 
     /// Handles a key that a create has found. The candidate takes the key over only if this
-    /// campaign made it: a key of an earlier campaign has a fence that was used (ruling 6, E5), and
-    /// a restored store may bring such a key back (E7). With a lease that was handed in, the maker
-    /// of a key is unknown.
+    /// campaign made it (ruling 6, E5). The fence of an earlier campaign's key was used, and a
+    /// restored store may bring such a key back (E7). With a lease that was handed in, the maker of
+    /// a key is unknown.
     pub(super) fn on_found(&mut self, found: &KeyValue, context: &mut CandidateContext<'_>) {
         let made_here = !context.session.is_given();
         let ours = self.phase == (Phase::Creating { unsure: true })
@@ -275,11 +275,11 @@ impl Candidate {
         }
     }
 
-    /// Returns the query of ruling 2 (E1), one linearizable transaction: whether the candidate's
-    /// key exists and is the first, and which key is just before it. Values of other keys may be
-    /// too large, so the query leaves them out. etcd 3.7 then leaves leases out, too, so the
-    /// transaction compares the lease. Each branch reads a key: a transaction without operations is
-    /// not linearizable.
+    /// Returns the query of ruling 2 (E1). A linearizable transaction shows whether the
+    /// candidate's key exists and is the first, and which key is just before it. The query leaves
+    /// values out, because they may be too large. etcd 3.7 then leaves leases out, too, so the
+    /// transaction compares the lease. Each branch reads a key, because a transaction without
+    /// operations is not linearizable.
     pub(super) fn first(&self, revision: Revision, context: &CandidateContext<'_>) -> Txn {
         let key = self.key(context);
         let keys = Keys::Prefix(key::prefix(&context.config.namespace, &self.election));
@@ -397,10 +397,10 @@ impl Candidate {
 // # Renewal
 //
 // "Leases […] need to be refreshed or they expire." E is measured from the send of a keep-alive
-// (ruling 3, E2), once an entry of the log has found a key of this process unchanged, in the same
-// term (ruling 4, E3). `Lease::run_due` sends the keep-alive, a third of the TTL after the previous
-// keep-alive, and `Session::on_alive` handles the answer. An answer that the lease is gone ends the
-// lease at once.
+// (ruling 3, E2). The renewal counts once an entry of the log has found a key of this process
+// unchanged, in the same term (ruling 4, E3). `Lease::run_due` sends the keep-alive, a third of the
+// TTL after the previous keep-alive, and `Session::on_alive` handles the answer. An answer that the
+// lease is gone ends the lease at once.
 impl Session {
     /// Confirms the keep-alive by these keys: a member that is cut off or stuck answers
     /// keep-alives, too (ruling 4, E3).
@@ -412,8 +412,8 @@ impl Session {
         if !own.is_empty() {
             return self.read_own(alive, own, context);
         }
-        // Without keys, candidates can make keys on the lease but cannot lead; the first key proves
-        // the lease anew. The earlier proof is kept only for leaders whose keys are still on an
+        // While the lease has no key, candidates can make keys on it, but cannot lead: the first
+        // key proves the lease anew. The earlier proof stays only while leaders have keys on an
         // earlier lease.
         *promised = end.max(*promised);
         let leads_elsewhere = old.iter().any(|old| old.proven.is_some());
@@ -432,11 +432,11 @@ impl Session {
         }
     }
 
-    /// Reads keys in a transaction that could write: if one key, the witness, does not exist, the
-    /// transaction deletes it, which changes nothing. So the read goes through etcd's log. A plain
-    /// read may show an older term: after a snapshot a member names an earlier term.
+    /// Reads keys in a transaction that etcd puts into its log, because the transaction could
+    /// write. If one key, the witness, does not exist, the transaction deletes it, which changes
+    /// nothing. A plain read may name an earlier term after a snapshot.
     fn read_own(&mut self, alive: Alive, own: Vec<OwnKey>, context: &mut Context<'_>) {
-        // After a failure take another witness: this user may have no permission for the last key.
+        // After a failure take another witness: this user may have no permission for the last one.
         let witness = (self.failures as usize).checked_rem(own.len()).unwrap_or(0);
         let reads: Vec<Act> = own.iter().map(|own| Act::read(own.key.clone())).collect();
         let mut txn = Txn { when: Vec::new(), then: reads, otherwise: Vec::new() };

@@ -21,9 +21,9 @@ pub type Command = crate::Command<Extra>;
 pub enum Extra {
     /// Leave the group, and give all partitions back. A second request changes nothing.
     Leave {
-        /// Whether this process goes on leading until V + T, so that each role keeps a leader: by
-        /// then other processes can have taken over. Only in `at_least_one`; in `at_most_one` all
-        /// leaderships end before the process leaves the group (ruling 11).
+        /// Whether this process goes on leading until V + T, so that each role keeps a leader while
+        /// others take over. Only in `at_least_one`; in `at_most_one` all leaderships end before
+        /// the process leaves the group (ruling 11).
         lead_on: bool,
         /// Whether the process joins the group again once it has left. If so, campaigns that have
         /// not won go on; if not, they end. Leaderships end in both cases.

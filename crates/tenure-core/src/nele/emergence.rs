@@ -50,7 +50,7 @@ impl Nele {
         let over = slot.is_idle();
         let based = slot.fence().map_or(0, Config::base_of);
         let due = slot.due(&context).filter(|_| !over);
-        // Other processes need not hear of a claim whose end moved.
+        // A claim whose end moved is no news for observers.
         let news = |effect: &Effect| matches!(effect, Effect::Emit { .. });
         let changed = context.out.get(effects..).is_some_and(|new| new.iter().any(news));
         let booked = core::mem::replace(&mut slot.booked, due);
@@ -120,8 +120,8 @@ impl Nele {
             GroupPhase::Out if waiting => self.join(out),
             GroupPhase::In { .. } if self.group.quits && none => self.depart(out),
             GroupPhase::In { .. } if idle.is_some_and(|idle| idle <= self.now) => self.depart(out),
-            // A member keeps its partitions, so others need not wait after an ended leadership.
-            // Without a membership there is no partition to wait for.
+            // Report releases at once: a member keeps the partition of an ended role, and a process
+            // outside the group has no partition.
             GroupPhase::Out | GroupPhase::In { .. } => self.release(out),
             GroupPhase::Leaving { .. } => {}
         }
@@ -159,7 +159,8 @@ impl Nele {
         for partition in partitions {
             self.change(partition, change, id, out);
         }
-        // The roles of these partitions have ended where rulings 2 and 11 demand it.
+        // Leaderships that must end before partitions are given back have ended by now (rulings 2
+        // and 11).
         if change == Change::Revoked {
             self.context(out).1.request(Request::GiveBack(id));
         }
@@ -195,7 +196,8 @@ impl Slot {
             return;
         }
         self.reads = None;
-        // A leader goes on until V + T (ruling 1), so it needs V, the last record's time.
+        // Keep V, the time of the last record, for a leader: the leadership lasts until V + T
+        // (ruling 1).
         if !self.campaigns.values().any(Campaign::leads) {
             self.news = None;
         }
@@ -315,7 +317,7 @@ impl Slot {
             && until <= context.now
         {
             self.claim.bid = Bid::Idle;
-            // The earlier claim, which this claim was to replace, may have become void meanwhile.
+            // Claim again after a pause: another process may own the partition by now.
             self.pause(context);
             let reads = self.reads.as_ref();
             if kept && reads.is_some_and(|reads| reads.is_open() && reads.reading == reading) {
@@ -374,8 +376,8 @@ impl Slot {
         }
     }
 
-    /// Handles a record of this process that was read back. A record that this incarnation sent
-    /// proves that no other process has claimed meanwhile. The time T of this proof begins at the
+    /// Handles a record of this process that was read back. A record of this incarnation proves
+    /// that no other process has claimed since this process did. The proof holds for T from the
     /// send of the record (ruling 1).
     fn weigh_own(
         &mut self,
@@ -534,8 +536,8 @@ impl Slot {
         }
         let ends = self.campaigns.values().any(Campaign::leads);
         if context.by_claims() && ends {
-            // Claim after a pause: a process that was stopped first reads the records of the
-            // meantime.
+            // Claim after a pause: a process that was stopped first reads the records that came
+            // meanwhile.
             self.pause(context);
             self.loss = Loss::Expired;
         }

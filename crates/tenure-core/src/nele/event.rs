@@ -74,7 +74,7 @@ pub enum OwnEvent {
         terms: Terms,
         ours: Terms,
     },
-    /// This process will never lead again: the topic is another one, or has another number of
+    /// This process will never lead again: the topic was replaced, or has another number of
     /// partitions, or the client cannot go on.
     Halted {
         why: Cause,

@@ -31,8 +31,8 @@ pub struct Partition(pub u32);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
 pub struct Membership(pub u64);
 
-/// The number of a rebalance of a process: partitions are assigned to it, revoked or lost. The
-/// driver counts upwards from one.
+/// The number of a rebalance: partitions are assigned to a process, revoked or lost. The driver
+/// counts upwards from one.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
 pub struct RebalanceId(pub u64);
 

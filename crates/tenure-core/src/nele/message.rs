@@ -73,7 +73,7 @@ pub enum Report {
         partitions: u32,
     },
     Rebalance(Rebalance),
-    /// The process has left the group, or the driver has stopped waiting for that.
+    /// The process has left the group, or the driver has stopped waiting for the departure.
     Left(Membership),
     /// The end of a partition, where reading goes on; or the failure to find it.
     Position {
@@ -98,8 +98,8 @@ pub enum Report {
     Published {
         number: EntryNumber,
         partition: Partition,
-        /// The offset; or the reason why no acknowledgement came: the ledger may have appended the
-        /// record all the same.
+        /// The offset, or the reason why no acknowledgement came. The ledger may then still have
+        /// appended the record.
         outcome: Result<u64, Arc<str>>,
     },
     /// The client can no longer be a member of this topic's group, and waiting does not help.
@@ -142,7 +142,7 @@ impl fmt::Display for Cause {
     }
 }
 
-/// The identity of a topic, which differs from another topic of the same name.
+/// The identity of a topic. A topic that is created anew under the same name has another identity.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub struct TopicId {
     pub cluster: Arc<str>,
@@ -175,7 +175,8 @@ pub enum Change {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Record {
     pub offset: u64,
-    /// The leader epoch of its batch; `None` if the client knows none, or reports a negative one.
+    /// The leader epoch of its batch; `None` if the client knows no epoch, or reports a negative
+    /// number.
     pub epoch: Option<u32>,
     pub said: Said,
 }

@@ -212,19 +212,21 @@
 //!
 //! ## Why there is at most one
 //!
-//! Let N claim at offset c, read back at time b, and lead from b + G on. Let O lead, too. If O's
-//! evidence lies above c, O has read every record up to this evidence, so O has read c, and O's
-//! claim is void. If O's evidence lies below c, the ledger has appended the evidence before c. So O
-//! sent the evidence before c was appended, and so before b. By O's clock O ends T after this send:
-//! at the latest T/(1 − ρ) after b, in true time. N begins at the earliest G/(1 + ρ) ≥ T/(1 − ρ)
-//! after b. The proof uses neither S, nor the assignments that N and O know of, nor any clock but
-//! theirs.
+//! Let N claim at offset c, read the claim back at time b, and lead from b + G on. Let O be another
+//! leader.
 //!
-//! Fences: let N and N' win leaderships by the claims c < c'. N's evidence lies below c', or N's
-//! claim is void. N took office within T of its evidence, and by the same sum N' took office later.
-//! So offices are taken in the order of claims, and in that order epochs do not fall, nor offsets
-//! within an epoch. If a truncation lost c, N' may have claimed before the truncation. Then N'
-//! claims anew in the later epoch, and the sum is measured from that claim.
+//! - O's last evidence is above c: O has read c before it, so O's claim is void.
+//! - O's last evidence is below c: O sent it before c was appended, and so before b. By its own
+//!   clock O ends T after that send: at the latest T/(1 − ρ) after b, in true time. N begins at the
+//!   earliest G/(1 + ρ) ≥ T/(1 − ρ) after b.
+//!
+//! Safety depends on no session, no assignment, and no clock but those of N and O.
+//!
+//! Fences: let N and N' lead by the claims c < c'. N's evidence is below c', or N's claim is void.
+//! N took office within T of that evidence, and by the same sum N' took office later. Offices are
+//! taken in the order of claims, in which epochs never fall, nor offsets within an epoch. If a
+//! truncation lost c, N' may have claimed before the truncation. N' then claims anew in the later
+//! epoch, and G counts from that claim.
 //!
 //! # The sentences of the text
 //!

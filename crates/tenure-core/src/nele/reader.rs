@@ -30,7 +30,8 @@ pub(super) enum Place {
     /// The ledger searches for the end. The reader repeats the request at `retry_at`.
     Seeking {
         retry_at: Time,
-        /// Whether the search has failed, or will have failed without an answer at `retry_at`.
+        /// Whether the search has failed, or fails if no answer comes by `retry_at`. `false` after
+        /// an open reading broke: the first search begins at `retry_at`.
         missed: bool,
     },
     At {

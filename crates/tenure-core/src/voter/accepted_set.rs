@@ -29,7 +29,7 @@ pub(super) struct Foundation {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct OtherFounder {
     heard: Time,
-    /// The first voters by that voter's settings, if it has sent them.
+    /// The first voters by the other voter's settings; `None` if it has not sent them.
     pub(super) begins: Option<FirstVoters>,
 }
 
@@ -47,16 +47,16 @@ impl Foundation {
         core::mem::replace(&mut self.considered, set) == set && set.is_some()
     }
 
-    /// Gives the accepted set up: a member of it has founded another network and accepts no other
-    /// set, so this set is never founded. The set stays in the memory, so that this voter accepts
-    /// no second set, but the set no longer binds this voter.
+    /// Gives up the accepted set, because a member has founded another network: this set is never
+    /// founded. The set stays in the memory, so that this voter accepts no second set, but no
+    /// longer binds this voter.
     pub(super) fn supersede(&mut self) {
         self.superseded = true;
         self.apart.clear();
         self.strangers.clear();
     }
 
-    /// Notes that this voter has lost its directory. Returns whether that is new.
+    /// Notes that this voter has lost its directory. Returns `true` the first time.
     pub(super) fn lose(&mut self) -> bool {
         !core::mem::replace(&mut self.lost, true)
     }

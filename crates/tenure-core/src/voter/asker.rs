@@ -76,7 +76,7 @@ struct LastAnswer {
     who: Participant,
     at: Time,
     leader: Option<LeaderDto>,
-    /// The time until which the leader in that answer certainly leads.
+    /// The time until which the leader that the answer names certainly leads.
     until: Option<Time>,
     free: Option<FreeSpan>,
     electorate: Option<Electorate>,
@@ -195,8 +195,8 @@ impl Asker {
         }
     }
 
-    /// Handles a question without an answer. The asker goes on to use a running lease of the
-    /// voter's last answer, and nothing else of that answer.
+    /// Handles a question without an answer. The asker drops the voter's last answer, except for a
+    /// lease that still runs.
     fn miss(&mut self, url: &VoterUrl) {
         if let Some(misses) = self.learned.get_mut(url) {
             *misses = misses.saturating_add(1);

@@ -79,7 +79,7 @@ impl Ballots {
         endorsed.max(joined).max(self.highest) + 1
     }
 
-    /// Notes that no counter is left. Returns whether that is new.
+    /// Notes that no counter is left. Returns `true` the first time.
     pub(super) fn use_up(&mut self) -> bool {
         !core::mem::replace(&mut self.used_up, true)
     }

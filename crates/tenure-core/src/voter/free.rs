@@ -15,9 +15,9 @@ pub(super) struct FreeSpan {
 }
 
 impl FreeSpan {
-    /// The certain part of a span in which another voter was free for `free_for` before its answer.
-    /// The answer was sent at an unknown instant between `sent` and `now`, by a clock of an unknown
-    /// rate.
+    /// The certain part of another voter's free span. The voter was free for `free_for` before its
+    /// answer, which it sent at an unknown instant between `sent` and `now`, by a clock of an
+    /// unknown rate.
     pub(super) fn told(free_for: Duration, (sent, now): (Time, Time), own: Drift) -> Self {
         let span = own.shrink(Config::DRIFT_MAX.real_at_least(free_for));
         Self { since: now.before(span), until: sent }

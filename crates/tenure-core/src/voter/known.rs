@@ -22,7 +22,7 @@ pub(super) struct Neighbour {
     /// `lastHeartBeat`: the last time at which a message of the neighbour arrived.
     pub(super) heard: Time,
     pub(super) seq: u64,
-    /// The time of the neighbour's last request, or of its return on line if that was later.
+    /// The later of two times: of the neighbour's last request, and of its last return on line.
     pub(super) uncalled: Time,
     pub(super) misses: u32,
     /// The last time at which another voter reported that the neighbour does not answer.

@@ -59,7 +59,7 @@ impl Watch {
             Some(FollowedLeader { leadership, value, url: url.clone(), heard: now, certain });
     }
 
-    /// Follows a leader that has answered; it certainly leads until `certain`.
+    /// Follows a leader that has answered. The leader certainly leads until `certain`.
     pub(super) fn hear_answer(&mut self, leader: &LeaderDto, certain: Option<Time>, now: Time) {
         match &mut self.followed {
             Some(known) if known.leadership == leader.leadership => {
@@ -107,8 +107,8 @@ impl Watch {
         self.followed.as_ref().map(|followed| followed.heard)
     }
 
-    /// Notes a leader that asks for a lease of another length than this voter would. Returns
-    /// whether that is new.
+    /// Notes a leader that asks for a lease of another length than this voter would. Returns `true`
+    /// the first time.
     pub(super) fn note_other_times(&mut self, leader: &NodeName, theirs: Duration) -> bool {
         let times = Some((leader.clone(), theirs));
         let is_news = self.other_times != times;

@@ -22,14 +22,13 @@ impl Namesake {
         (self.url, self.heard) = (Some(url.clone()), now);
     }
 
-    /// The address of that process, if it was heard recently.
+    /// The address of the other process, if it was heard recently.
     pub(super) fn url(&self, now: Time, lately: Duration) -> Option<&VoterUrl> {
         self.url.as_ref().filter(|_| now.since(self.heard) <= lately)
     }
 
     /// Notes another voter's report that it has heard a later run of this voter. Returns whether
-    /// the report is a sign of two processes: a late message of an earlier run causes only one
-    /// report.
+    /// the report shows a second process: a late message of an earlier run causes only one report.
     pub(super) fn is_told_again(
         &mut self,
         now: Time,

@@ -37,7 +37,7 @@ pub(super) struct Lease {
     /// The end of each voter's promise, s + D(p) on this voter's clock: until then the promising
     /// voter endorses no other voter.
     pub(super) promises: BTreeMap<NodeName, Time>,
-    /// Voters that have stored the current document of this counter.
+    /// Voters that have stored the leader's current document.
     stored: BTreeSet<NodeName>,
     /// The other voters that have received the certificate.
     informed: BTreeSet<NodeName>,
@@ -98,8 +98,8 @@ impl Candidacy {
 }
 
 impl Lease {
-    /// The lease of the winner of a ballot. With `settled` the lease needs no acknowledgements to
-    /// be settled.
+    /// The lease of the winner of a ballot. With `settled`, long work may begin without
+    /// acknowledgements.
     pub(super) fn won(
         round: &Round,
         winner: &Participant,
@@ -159,8 +159,8 @@ impl Lease {
         self.informed.retain(|id| others.contains(id));
     }
 
-    /// Whether a quorum of the current document has stored it in this counter, and has promised
-    /// until the end of the claim.
+    /// Whether a quorum of the current document has stored this document, and has promised until
+    /// the end of the claim.
     pub(super) fn is_stored(&self, electorate: &Electorate) -> bool {
         let members = electorate.members.iter();
         let stored = members.filter(|member| self.stored.contains(&member.id)).count();

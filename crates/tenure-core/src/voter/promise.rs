@@ -68,7 +68,7 @@ impl Promise {
         self.released.contains(leadership)
     }
 
-    /// The end of the promise, if it is ahead.
+    /// The later end of promise and quarantine, if one of them runs.
     pub(super) fn ends(&self, now: Time) -> Option<Time> {
         let running = self.running(now).map(|(_, until)| until);
         let quarantine = Some(self.quarantine).filter(|_| self.is_quarantined(now));

@@ -30,7 +30,8 @@ pub(super) struct Poll {
     pub(super) free: BTreeSet<NodeName>,
     /// Whether another voter knows of a leader that answers.
     pub(super) led: bool,
-    /// Whether another voter has reached the suspect, which may have given up.
+    /// Whether another voter has reached the suspect. The suspect may then have given up its
+    /// leadership.
     pub(super) reached: bool,
     /// Whether another voter has failed to reach the suspect.
     pub(super) doubted: bool,
@@ -42,7 +43,7 @@ impl Starter {
         self.at = self.at.map(|at| at.max(now).after(random));
     }
 
-    /// The longest pause after ballots without a leader: double after each failure.
+    /// The longest pause before the next ballot, doubled after each ballot without a leader.
     pub(super) fn longest_pause(&self, spread: Duration, most: Duration) -> Duration {
         let doubled = 1_u32 << self.failures.min(4);
         spread.saturating_mul(doubled).min(most).max(Duration::from_millis(1))

@@ -24,10 +24,11 @@ pub(super) struct Writes {
     before: Option<Before>,
     /// The place of the write among the effects of this input.
     place: Option<usize>,
-    /// Effects of this input, after its write, that end a leadership or a view. They are carried
-    /// out even if the write fails.
+    /// Effects of this input, after its write, that end a leadership or a view. If the write fails,
+    /// the core returns them again.
     pub(super) ended: Vec<Effect>,
-    /// Whether this voter has won by this input. If the write fails, no voter has heard of that.
+    /// Whether this voter has won by this input. If the write fails, no voter has heard of the
+    /// victory.
     pub(super) winning: bool,
     /// The time of the next attempt, while the directory cannot be written.
     pub(super) due: Option<Time>,

@@ -1,5 +1,5 @@
-//! Clients with permission to publish questions alone change no state of others (A6). Any stranger
-//! may be such a client.
+//! A client that may publish only questions changes no state of others (A6). Any stranger may be
+//! such a client.
 
 use std::time::Duration;
 
@@ -13,14 +13,13 @@ fn forged(stage: &Stage, as_who: usize, round: u64) -> Packet {
     let mut header = stage.stranger("nobody", as_who as u64);
     header.sender = stage.who(as_who);
     header.rank = stage.nodes[as_who].core.rank();
-    // No participant answers about this election.
+    // No participant takes part in this election, so none answers.
     let elections = vec![name("elsewhere")];
     let part = Part { number: 0, of: 1 };
     Packet { header, body: Body::Ask(Ask { round: Round(round), part, elections }) }
 }
 
-/// A stranger, which may only publish questions, puts the round numbers of other participants into
-/// them.
+/// A stranger publishes questions in the names of the participants, with high round numbers.
 #[test]
 fn forged_question_makes_no_call_late() {
     let mut stage = Stage::led(2);
@@ -34,7 +33,8 @@ fn forged_question_makes_no_call_late() {
     assert_eq!(stage.overlap(), Duration::ZERO);
 }
 
-/// Many strangers ask questions, and the leader's clock steps.
+/// Many strangers ask questions while the leader's clock steps. The leader still gets the answers
+/// that show its wrong clock.
 #[test]
 fn forged_questions_displace_no_answers() {
     let mut stage = Stage::led(3);
@@ -56,7 +56,7 @@ fn forged_questions_displace_no_answers() {
     assert_eq!(stage.overlap(), Duration::ZERO);
 }
 
-/// An honest observer with another heartbeat started first.
+/// An observer with another heartbeat runs before the others start.
 #[test]
 fn observer_times_stop_no_newcomer() {
     let other = Config { heartbeat: ms(500), ..config(2) };

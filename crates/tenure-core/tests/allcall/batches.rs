@@ -36,7 +36,7 @@ fn hundred_elections_share_call_and_reply() {
     stage.pass(ms(10_000));
     assert_eq!((stage.calls(0), stage.calls(1)), (10, 10));
     assert_eq!((stage.replies(0), stage.replies(1)), (10, 10));
-    // Calls repeat no claim that both participants know, except around the two renewals of these
+    // Replies repeat no claim that both participants know, except around the two renewals of these
     // ten seconds.
     let said = stage.own.log.iter().map(|(_, _, packet)| match &packet.body {
         Body::Reply(reply) => reply.entries.len(),
@@ -71,14 +71,14 @@ fn best_candidates_call() {
     stage.pass(ms(10_000));
     let calls: Vec<_> = (0..10).map(|node| stage.calls(node)).collect();
     assert_eq!(calls, [10, 10, 0, 0, 0, 0, 0, 0, 0, 0]);
-    // All callers die at once.
+    // Both callers die at once.
     (0..2).for_each(|node| stage.kill(node));
     let took = stage.until(ms(15_000), |stage| stage.leaders(X) == [2]);
     assert!(took <= ms(15_000), "{took:?}");
     assert_eq!(stage.overlap(), Duration::ZERO);
 }
 
-/// Every packet reaches all participants, so only a few of them may speak.
+/// Every packet reaches all participants, so only few of 60 participants may speak.
 #[test]
 fn few_participants_speak() {
     let mut stage = Stage::with((0..60).map(|node| few(node, "few:3")).collect());
@@ -101,7 +101,8 @@ fn few_participants_speak() {
     assert!(replies <= 60, "{replies} replies to 30 calls");
 }
 
-/// The better caller dies before it leads: the next caller calls, and takes over.
+/// The best candidate begins to call, and dies before it leads. The next candidate calls, and
+/// leads.
 #[test]
 fn callers_that_are_dead_do_not_count() {
     let mut stage = Stage::with((0..3).map(|node| few(node, "few:1")).collect());
@@ -116,11 +117,11 @@ fn callers_that_are_dead_do_not_count() {
     assert_eq!(stage.overlap(), Duration::ZERO);
 }
 
-/// The caller has a wrong clock, so it never leads. In spite of its calls, others call in the end.
+/// The only caller has a wrong clock, so it never leads. The others notice that, and call.
 #[test]
 fn callers_that_cannot_lead_do_not_count() {
     let mut stage = Stage::with((0..6).map(|node| few(node, "few:1")).collect());
-    // The clock is off by more than 2K, but not so far that its calls look old.
+    // The clock is off by more than 2K, but its calls do not look old.
     stage.nodes[0].ahead = 2_500;
     (0..6).for_each(|node| stage.contend(node));
     stage.pass(ms(30_000));

@@ -10,7 +10,7 @@ use tenure_core::{Event as Common, Waiting};
 
 use crate::stage::{Says, Stage, X, call, config, ms, name, rival};
 
-/// A message takes longer than a round.
+/// A packet takes longer than a round.
 #[test]
 fn earlier_own_call_proves_nothing() {
     let mut stage = Stage::new(1);
@@ -44,7 +44,7 @@ fn unheard_claim_wins_no_leadership() {
     assert!(stage.said(0).iter().any(|packet| matches!(packet.body, Body::Resign(_))));
 }
 
-/// A reply to a closed round does not show that its sender is still there.
+/// A reply to a closed round does not show that its sender is alive.
 #[test]
 fn a_late_reply_shows_nobody() {
     let mut stage = Stage::with(vec![config(1)]);
@@ -74,7 +74,7 @@ fn a_late_reply_shows_nobody() {
     assert_eq!(stage.ignored(0, Ignored::Late), 20);
 }
 
-/// A client queues packets without a connection, and sends them after a reconnection.
+/// A client holds packets back, and publishes them long afterwards.
 #[test]
 fn held_back_messages_are_not_believed() {
     let mut stage = Stage::led(2);
@@ -172,9 +172,8 @@ fn a_flood_of_strangers_is_bounded() {
     assert!(format!("{:?}", stage.nodes[0].core).len() < 50_000);
 }
 
-/// After the process had heard its own call, it was stopped for longer than a lease. Its server
-/// dropped all packets of that time, because the server keeps few packets for a client that does
-/// not read.
+/// A participant hears its own call, and is stopped for longer than a lease. Its server drops all
+/// packets of that time. The round of that call then elects no leader.
 #[test]
 fn a_round_from_before_a_pause_elects_nobody() {
     let mut stage = Stage::led(2);

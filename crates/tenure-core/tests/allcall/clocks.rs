@@ -8,7 +8,7 @@ use tenure_core::{End, Loss, Waiting};
 
 use crate::stage::{Stage, X, config, ms};
 
-/// All clocks agree, so no clock is off: an operator has set them all back.
+/// All clocks are set back together, so no clock is off.
 #[test]
 fn clock_set_back_lengthens_no_lease() {
     let mut stage = Stage::led(2);
@@ -21,7 +21,8 @@ fn clock_set_back_lengthens_no_lease() {
     assert_eq!(stage.leaders(X), [1]);
 }
 
-/// Both ends stay: the end of the handle's claim, and the end of the others' wait.
+/// A step of the clock moves neither the end of the leader's claim nor the end of the follower's
+/// wait.
 #[test]
 fn clock_step_moves_no_fixed_end() {
     for step in [-900, 900] {
@@ -37,7 +38,7 @@ fn clock_step_moves_no_fixed_end() {
     }
 }
 
-/// The others drop the leader's claims: if the leader did not stop, it would lead beside another
+/// The others drop the leader's claims. If the leader did not stop, it would lead beside another
 /// leader for ever.
 #[test]
 fn leader_with_wrong_clock_stops() {
@@ -53,7 +54,7 @@ fn leader_with_wrong_clock_stops() {
         stage.pass(ms(3_000));
         let waits = |event: &Event| matches!(event, Event::Waiting(Waiting::Refused { .. }));
         assert_eq!(stage.told(0, waits), 1);
-        // A leader takes part again once its clock is right.
+        // The former leader takes part again once its clock is right.
         stage.nodes[0].ahead = 0;
         stage.pass(ms(40_000));
         assert_eq!(stage.leaders(X), [0], "{off}");
@@ -75,17 +76,17 @@ fn two_differing_clocks_are_reported() {
     assert!(stage.leaders(X).contains(&0));
 }
 
-/// Steps of a clock beyond the skew, in milliseconds: both ways, small and large.
+/// Steps of a clock beyond the skew, in milliseconds: forwards and backwards, small and large.
 const STEPS: [i64; 6] = [-60_000, -8_000, -2_600, 2_600, 8_000, 60_000];
 
-/// The critical instants of a term: around a round's call, its answers and its end, and around the
-/// first renewal, which is due half a lease after the grant.
+/// The critical instants of a term, in milliseconds: around each call, its answers and the end of
+/// its round, for eight rounds. The first renewal is among them.
 fn instants() -> impl Iterator<Item = u64> {
     (0..8).flat_map(|beat| [0, 3, 130, 400, 999].map(|part| beat * 1_000 + part))
 }
 
-/// A clock steps, at any instant: there are never two leaders, and a leader whose clock has moved
-/// leads no more until the clock is right. Returns the time for which two led.
+/// A clock steps at each of these instants. A participant with a wrong clock does not lead, and the
+/// best participant leads again once its clock is right. Returns the time for which two led.
 fn steps(nodes: usize, stepped: usize) -> Duration {
     let mut most = Duration::ZERO;
     for (step, at) in STEPS.into_iter().flat_map(|step| instants().map(move |at| (step, at))) {
@@ -105,8 +106,8 @@ fn steps(nodes: usize, stepped: usize) -> Duration {
     most
 }
 
-/// The others drop the leader's claim: if the leader renewed, it would lead beside another leader
-/// for the rest of its lease.
+/// The clock steps after the answers of a round. The others drop the leader's claim from then on,
+/// so the leader must not renew.
 #[test]
 fn clock_step_after_answers_prevents_renewal() {
     for stepped in [0, 1] {
@@ -114,7 +115,7 @@ fn clock_step_after_answers_prevents_renewal() {
     }
 }
 
-/// Two clocks were right, so the clock that has moved is the wrong one.
+/// Both clocks were right, so the clock that has moved is the wrong one.
 #[test]
 fn stepped_clock_of_two_stops() {
     for stepped in [0, 1] {
@@ -138,20 +139,20 @@ fn wrong_clock_stays_off_under_drift() {
     }
 }
 
-/// A round without answers proves nothing about a clock while other participants are there.
+/// A round without answers does not show that a clock is right.
 #[test]
 fn lost_answers_prove_no_clock() {
     let mut stage = Stage::led(3);
     stage.pass(ms(900));
     stage.nodes[0].ahead = 60_000;
-    // The calls of node 0 arrive, and no answer comes back.
+    // The calls of node 0 arrive, but no answer reaches node 0.
     stage.cut.extend([(1, 0), (2, 0)]);
     stage.pass(ms(30_000));
     assert_eq!(stage.overlap(), Duration::ZERO);
 }
 
-/// A process with a wrong clock took a claim for ended. Once its clock is right, the process waits
-/// for the end of this claim.
+/// By its wrong clock a process believes that a live claim is over. Once its clock is right, the
+/// process waits for the end of that claim.
 #[test]
 fn corrected_clock_extends_known_claim() {
     for at in [400, 1_400, 2_400, 3_400] {
@@ -161,7 +162,6 @@ fn corrected_clock_extends_known_claim() {
         stage.nodes[0].ahead = 8_000;
         stage.pass(ms(45_000));
         assert_eq!(stage.leaders(X), [1], "{at}");
-        // The leader renewed a second ago.
         stage.nodes[0].ahead = 0;
         stage.pass(ms(45_000));
         assert_eq!(stage.overlap(), Duration::ZERO, "{at}");
@@ -169,7 +169,7 @@ fn corrected_clock_extends_known_claim() {
     }
 }
 
-/// A lonely process leads by any clock, and gives way when it meets others.
+/// A process that hears no other leads by any clock, and gives way once it hears others.
 #[test]
 fn lonely_process_leads_by_any_clock() {
     for step in STEPS {
@@ -208,10 +208,9 @@ fn clocks_within_skew_never_differ() {
     }
 }
 
-/// Three participants are connected and lose no packet. The first is stopped between its own call
-/// and the answers, for longer than a lease, and its clock steps. The first participant must not
-/// take its pause for a silence of the others, and its round is not valid. Returns the time for
-/// which two led.
+/// The clock of a participant steps while the participant is stopped, between its own call and the
+/// answers. The participant must not take the silence for a lack of others, and its round is void.
+/// Returns the time for which two led.
 fn stopped_and_stepped(step: i64, delay: Duration) -> Duration {
     let mut stage = Stage::led(3);
     stage.delay = delay;
@@ -219,7 +218,7 @@ fn stopped_and_stepped(step: i64, delay: Duration) -> Duration {
     stage.own.log.clear();
     let calls = stage.until(ms(1_500), |stage| stage.calls(2) > 0);
     assert!(calls < ms(1_500));
-    // The participant has heard its own call, and no answer has come yet.
+    // The participant has heard its own call, but no answer yet.
     stage.pass(delay + delay / 2 - ms(5));
     stage.nodes[2].stopped = true;
     stage.pass(ms(15_000));
@@ -237,8 +236,8 @@ fn clock_step_during_pause_is_noticed() {
     }
 }
 
-/// Few participants call. The clock of a silent participant steps, after both clocks had always
-/// been right.
+/// Both clocks were right, and only the leader calls. Then the clock of the silent participant
+/// steps.
 #[test]
 fn silent_participant_notices_clock_step() {
     let callers = Callers::Few(NonZeroU16::MIN);

@@ -32,8 +32,8 @@ fn config(node: usize) -> Config {
         grace: Duration::from_millis(10),
         kill_margin: Duration::from_millis(1),
         callers,
-        // Only one node waits after an interruption. The suite stops nodes at times for longer than
-        // a round: if all waited then, they would lead too rarely.
+        // Only one node waits after an interruption. The suite often stops nodes for longer than a
+        // round, and if all nodes then waited, they would lead too rarely.
         rejoin_wait: node == 0,
         limits: Limits { elections: 4, participants: 8, claims: 4 },
         ..Config::new("c".parse().unwrap(), id(node as u64))

@@ -71,8 +71,8 @@ fn resigned_leader_leads_again() {
     let mut stage = Stage::led(1);
     stage.command(0, X, Command::Resign);
     stage.campaign(0, X);
-    // This process has listened all the time, so one round announces it, and the next round elects
-    // it.
+    // The process has listened all the time, so the first round announces it, and the next round
+    // elects it.
     stage.pass(ms(2_100));
     assert_eq!(stage.leaders(X), [0]);
     let said = stage.said(0);
@@ -102,22 +102,21 @@ fn an_election_is_forgotten() {
     stage.pass(ms(20_000));
     assert!(stage.own.log.is_empty());
     stage.observe(0, X);
-    // The process listens anew.
+    // The process has forgotten the election, so it listens for L + K.
     stage.pass(ms(12_000));
     assert_eq!(stage.view(0, X), Some(&View::Vacant));
     assert_eq!(stage.calls(0), 0, "an asker never calls");
 }
 
-/// Two servers lose nothing, each packet takes at most 51 ms, and clocks are right. A leader gives
-/// up and campaigns again at once. If the announcement of the former term still counted, the former
-/// leader would stand at its next beat, and the other participant at the same time; each would hear
-/// its own claim first.
+/// Each of two servers delivers its own packets first, and others 50 ms later. A leader gives up
+/// and campaigns again at once. If its former announcement still counted, the leader and the other
+/// participant would stand at the same time. Each would then hear its own claim first.
 #[test]
 fn new_campaign_is_announced_first() {
     let mut stage = Stage::new(2);
     stage.own.route = ms(50);
     stage.contend_together(2);
-    // The leader gives up in the middle of a round, whose calls are answered.
+    // The leader gives up in the middle of a round, after the answers.
     stage.pass(ms(15_500));
     assert_eq!(stage.leaders(X), [0]);
     stage.command(0, X, Command::Resign);
@@ -126,23 +125,22 @@ fn new_campaign_is_announced_first() {
     assert_eq!(stage.overlap(), Duration::ZERO);
 }
 
-/// Several servers lose nothing, each packet takes at most 200 ms, and clocks are right. A
-/// candidate withdraws, answers an observer that it is not eligible, and campaigns again, all in
-/// one round. If the earlier announcement still counted, the candidate would stand at its next
-/// beat. The other candidate has heard the answer to the observer, and stands at its next beat,
-/// too; each would hear its own claim first.
+/// Each server delivers its own packets first, and others 190 ms later. A candidate withdraws,
+/// answers a question, and campaigns again, all in one round. If its earlier announcement still
+/// counted, the candidate would stand at its next call. The other candidate, which has heard the
+/// answer, would stand at the same time. Each would then hear its own claim first.
 #[test]
 fn withdrawal_takes_announcement_back() {
     let mut stage = Stage::new(4);
     stage.delay = ms(10);
     stage.own.route = ms(190);
     (0..4).for_each(|node| stage.join(node));
-    // In each heartbeat the candidate calls first, then the leader, then the other candidate.
+    // In each heartbeat candidate 1 calls first, then the leader, then candidate 2.
     for (node, pause) in [(1, 10), (0, 40), (2, 0)] {
         stage.campaign(node, X);
         stage.pass(ms(pause));
     }
-    // The candidate called 20 ms ago, and answers the question together with the third call.
+    // Candidate 1 called 20 ms ago, and answers the question together with the call of candidate 2.
     stage.pass(ms(14_981));
     assert_eq!(stage.leaders(X), [0]);
     stage.observe(3, X);
@@ -156,8 +154,8 @@ fn withdrawal_takes_announcement_back() {
     assert_eq!(stage.overlap(), Duration::ZERO);
 }
 
-/// The better candidate withdraws again and again before it leads, and campaigns anew, like an
-/// application that waits only until a deadline.
+/// The better candidate withdraws before it leads, and campaigns again, over and over. An
+/// application that waits only until a deadline does so.
 #[test]
 fn repeated_withdrawals_block_no_leader() {
     for (every, pause) in [(500, 0), (300, 0), (500, 100), (700, 300), (1_000, 0), (900, 450)] {
@@ -194,9 +192,8 @@ fn repeated_withdrawals_block_no_leader() {
     }
 }
 
-/// Twenty leaders follow each other, and each stops cleanly as soon as it leads, as in a rolling
-/// deployment. With a lease of 30 s all tombstones are carried at the same time, and there is room
-/// for 16.
+/// Twenty leaders follow each other, and each resigns as soon as it leads. With a lease of 30 s
+/// more tombstones are alive than there is room for.
 #[test]
 fn many_clean_stops_are_heard() {
     let lease = ms(30_000);
@@ -212,7 +209,7 @@ fn many_clean_stops_are_heard() {
     }
 }
 
-/// The next candidate died earlier, without a notice. The others count it as present for 2.5 H.
+/// The best follower withdraws and dies without a packet. The others count it as present for 2.5 H.
 #[test]
 fn departed_candidate_delays_its_successor() {
     let mut stage = Stage::led(3);
@@ -221,12 +218,12 @@ fn departed_candidate_delays_its_successor() {
     stage.pass(ms(1));
     stage.command(0, X, Command::Resign);
     let took = stage.until(ms(60_000), |stage| stage.leaders(X) == [2]);
-    // The wait lasts to the end of a round.
+    // The successor stands at the end of a round.
     assert!(took > ms(1_500) && took <= ms(3_510), "{took:?}");
 }
 
-/// The only caller has gone: the next caller calls after one beat, is eligible after one round, and
-/// is announced in another round.
+/// The only caller is gone. The next candidate begins to call after one round, is eligible after
+/// the second, and is announced in the third.
 #[test]
 fn next_caller_calls_two_rounds_first() {
     let callers = Callers::Few(NonZeroU16::MIN);
@@ -258,13 +255,14 @@ fn released_is_told_when_others_know() {
     assert_eq!(stage.told(0, |event| *event == Event::Released), 1);
 }
 
-/// A leader whose packets reach no other participant counts as released when its lease has run out.
+/// The leader's packets reach no other participant: the leader reports its release when the lease
+/// has run out.
 #[test]
 fn release_is_reported_after_the_lease() {
     let mut stage = Stage::led(2);
     stage.cut_off(0);
     stage.command(0, X, Command::Resign);
-    // The lease was granted or renewed at most half a lease and a heartbeat ago.
+    // The leader was granted or renewed its lease at most half a lease and a heartbeat ago.
     stage.pass(ms(3_900));
     assert_eq!(stage.told(0, |event| *event == Event::Released), 0);
     stage.pass(ms(6_200));

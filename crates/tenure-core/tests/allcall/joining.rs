@@ -9,12 +9,12 @@ use crate::stage::{Says, Stage, X, call, config, ms};
 
 const LISTENS: Duration = Duration::from_secs(11);
 
-/// The later code of the text's author has two leaders for about 8 s here.
+/// The later code of the text's author has two leaders for about 8 s in this story.
 #[test]
 fn better_newcomer_leads_after_the_lease() {
     let mut stage = Stage::new(2);
     stage.contend(1);
-    // The better participant is announced just after the leader has renewed.
+    // Start the better participant just before the leader renews.
     stage.pass(LISTENS + ms(5_800));
     assert_eq!(stage.leaders(X), [1]);
     stage.contend(0);
@@ -23,7 +23,7 @@ fn better_newcomer_leads_after_the_lease() {
     assert_eq!(stage.overlap(), Duration::ZERO);
 }
 
-/// A leader whose messages are lost for a while.
+/// Participant 1 leads, and the other no longer hears it.
 fn silent_leader() -> Stage {
     let mut stage = Stage::new(2);
     stage.contend(1);
@@ -49,7 +49,7 @@ fn each_election_has_its_wait() {
     stage.campaign(0, "y");
     stage.pass(LISTENS + ms(5_000));
     assert_eq!(stage.leaders("y"), [0]);
-    // A process that has long been running takes part in another election.
+    // A process that has long been running campaigns in another election.
     stage.campaign(0, X);
     stage.pass(ms(7_000));
     assert_eq!(stage.leaders(X), [1]);
@@ -73,8 +73,8 @@ fn a_newcomer_with_other_times_refuses_to_start() {
     assert_eq!(stage.told(0, other), 0, "the one that was there first goes on");
 }
 
-/// A newcomer observes, so that its rounds are valid while it listens, and its first call announces
-/// it. The newcomer hears of others at the end of its wait, and decides 1.5 H later.
+/// A newcomer also observes, so its rounds are valid while it listens. The newcomer hears a
+/// participant with other times at the end of its wait, and decides 1.5 H later.
 #[test]
 fn undecided_newcomer_does_not_lead() {
     let mut stage = Stage::with(vec![config(0), Config { lease: ms(11_900), ..config(1) }]);
@@ -84,7 +84,8 @@ fn undecided_newcomer_does_not_lead() {
     stage.join(1);
     stage.observe(1, X);
     stage.campaign(1, X);
-    // The newcomer listens for 12.9 s. A call reaches it in the last fourth of a second.
+    // The newcomer listens for 12.9 s. The first call that reaches it comes just before the end of
+    // that time.
     stage.pass(ms(12_200));
     stage.heal();
     stage.pass(ms(1_888));
@@ -95,7 +96,8 @@ fn undecided_newcomer_does_not_lead() {
     assert_eq!(stage.overlap(), Duration::ZERO);
 }
 
-/// Both participants start at once, and the first has listened a second before the other.
+/// Both participants start at once. The first has the shorter lease, so its wait is over a second
+/// earlier.
 #[test]
 fn first_newcomer_decides_the_times() {
     let lease = Duration::from_secs(11);
@@ -106,7 +108,8 @@ fn first_newcomer_decides_the_times() {
     assert_eq!(stage.leaders(X), [0]);
 }
 
-/// A participant with a lease of 10 s has long been running, and the others have a lease of 12 s.
+/// Participant 0 has a lease of 10 s and leads. The others have a lease of 12 s and have not
+/// started.
 fn of_other_times(others: usize) -> Stage {
     let other = |node| Config { lease: Duration::from_secs(12), ..config(node) };
     let mut stage = Stage::with([config(0)].into_iter().chain((1..=others).map(other)).collect());
@@ -121,7 +124,7 @@ fn told_of_other_times(stage: &Stage, node: usize) -> usize {
     stage.told(node, told)
 }
 
-/// All participants got new times. A stranger repeats a packet from before that.
+/// All participants have new times. Then a stranger repeats a packet with the earlier times.
 #[test]
 fn old_packets_refuse_no_newcomer() {
     let mut stage = of_other_times(1);
@@ -135,7 +138,7 @@ fn old_packets_refuse_no_newcomer() {
     assert_eq!(stage.leaders(X), [1]);
 }
 
-/// Two sides of a network have different settings, and a newcomer starts after the heal.
+/// The two sides of a partition have different times, and a newcomer starts after the heal.
 #[test]
 fn newcomer_joins_participants_with_its_times() {
     let mut stage = of_other_times(2);
@@ -148,7 +151,7 @@ fn newcomer_joins_participants_with_its_times() {
     stage.pass(2 * LISTENS);
     assert_eq!(stage.ended(2, X), None);
     for node in 0..3 {
-        // Each participant tells an operator once.
+        // Each participant reports the other times once.
         assert_eq!(told_of_other_times(&stage, node), 1, "{node}");
     }
     stage.kill(1);
@@ -181,7 +184,7 @@ fn claim_of_earlier_run_delays_successor() {
     assert_eq!(stage.overlap(), Duration::ZERO);
 }
 
-/// Two candidates have the same name or the same rank: each reports that once to its operator.
+/// Each of two candidates with one name, or with one rank, reports that once to its operator.
 #[test]
 fn the_same_name_or_rank_is_told() {
     let namesake = Config { id: "n0".parse().unwrap(), rank: Some(7), ..config(1) };
@@ -267,8 +270,8 @@ fn second_best_stands_after_the_best() {
         stage.pass(ms(1_000));
         led.push(stage.leaders(X));
     }
-    // The vacancy shows one heartbeat after the first full round, and the second best stands 2H +
-    // 2K after that.
+    // The vacancy shows one heartbeat after the first full round. The second best stands 2H + 2K
+    // later.
     let vacant: Vec<usize> = Vec::new();
     assert_eq!(led[..5], [(); 5].map(|()| vacant.clone()));
     assert_eq!(led[6], [0]);
@@ -276,8 +279,7 @@ fn second_best_stands_after_the_best() {
     assert!(stage.said(0).iter().any(|packet| packet.body.claim().is_some()));
 }
 
-/// A void round keeps this process from standing, and may keep a better candidate from standing,
-/// too.
+/// A void round restarts the wait, because the better candidate may have had a void round as well.
 #[test]
 fn void_round_restarts_the_wait() {
     let mut stage = Stage::with(vec![Config { rejoin_wait: false, ..config(1) }]);
@@ -286,22 +288,22 @@ fn void_round_restarts_the_wait() {
     let best = stage.stranger("best", 0);
     let mut led = Vec::new();
     for beat in 0..13 {
-        // A call is lost, 3 s after the wait for the best candidate began.
+        // This process loses its call 3 s after its wait for the best candidate began.
         stage.cut = if beat == 4 { vec![(0, 0)] } else { Vec::new() };
         let packet = call(&stage, &best, true, None);
         stage.deliver(0, packet);
         stage.pass(ms(1_000));
         led.push(stage.leaders(X).len());
     }
-    // The best candidate is announced again 2 s after the lost call, and 2H + 2K count from the end
-    // of the round of that announcement.
+    // This process is announced again 2 s after the lost call. 2H + 2K count from the end of that
+    // round.
     assert_eq!(led[..11], [0; 11]);
     assert_eq!(led[12], 1);
 }
 
-/// Two participants join at once, at two servers, and the only leader stops cleanly while they
-/// listen. After that no participant has led for longer than 2H + 2K, and the second best waits all
-/// the same.
+/// Two participants at two servers join at once, and the only leader resigns while they listen. The
+/// seat is then vacant for longer than 2H + 2K when they are ready. The second best still waits for
+/// the best.
 #[test]
 fn two_ready_newcomers_elect_one() {
     let mut stage = Stage::new(3);
@@ -316,7 +318,8 @@ fn two_ready_newcomers_elect_one() {
     assert_eq!(stage.overlap(), Duration::ZERO);
 }
 
-/// With one server the second best would lead, and no claim would beat it.
+/// The second best is ready first. Without a wait the second best would lead, and the claim of the
+/// best would not beat it.
 #[test]
 fn second_best_waits_for_announced_best() {
     let mut stage = Stage::new(3);
@@ -332,8 +335,8 @@ fn second_best_waits_for_announced_best() {
     assert_eq!(stage.leaders(X), [0]);
 }
 
-/// The first connection of a process is lost at once. The process connects again at a time when its
-/// wait would have been over, but it has heard no packet.
+/// The connection of a newcomer is lost at once, and comes back after L + K. The newcomer has heard
+/// no packet, so it still is a newcomer.
 #[test]
 fn disconnected_listener_stays_a_newcomer() {
     let other = Config { lease: ms(20_000), ..config(1) };
@@ -350,7 +353,7 @@ fn disconnected_listener_stays_a_newcomer() {
     assert!(matches!(stage.ended(1, X), Some(End::Refused { .. })), "{:?}", stage.ended(1, X));
 }
 
-/// The wait begins anew after an interruption of any length.
+/// An interrupted wait begins anew, however short the interruption was.
 #[test]
 fn an_initial_wait_that_is_interrupted_begins_anew() {
     let configs = (0..2).map(|node| Config { rejoin_wait: false, ..config(node) }).collect();

@@ -11,7 +11,7 @@ use crate::stage::{Says, Stage, X, call, config, ms, rival};
 
 const NOTHING: Duration = Duration::ZERO;
 
-/// Both participants lead, and neither hears the other.
+/// Two participants that do not hear each other both lead.
 fn two_sides(on_conflict: OnConflict) -> Stage {
     let configs = (0..2).map(|node| Config { on_conflict, ..config(node) }).collect();
     let mut stage = Stage::with(configs);
@@ -32,15 +32,15 @@ fn a_one_way_link_leaves_one_leader() {
             let mut stage = two_sides(on_conflict);
             stage.cut = vec![cut];
             stage.pass(ms(30_000));
-            // The participant that hears the other has found a later E than its own, and is beaten
-            // for that term.
+            // The participant that hears the other has heard a greater claim, and is beaten for
+            // that term.
             assert_eq!(stage.leaders(X), [cut.1], "{on_conflict} {cut:?}");
         }
     }
 }
 
-/// After the heal a leader hears the other's call while its own renewal is on its way: the leader
-/// forgets the renewal, and others may have heard it all the same.
+/// A leader hears the other leader's call while its own renewal is on its way, and so forgets the
+/// renewal. The other leader may have heard the renewal.
 #[test]
 fn failed_renewal_leaves_one_leader() {
     for on_conflict in [OnConflict::Yield, OnConflict::ServeOut] {
@@ -51,7 +51,7 @@ fn failed_renewal_leaves_one_leader() {
                 said.into_iter().rev().find_map(|packet| packet.body.claim()).unwrap().until
             };
             stage.delay = ms(100);
-            // The heal comes just before the leader's renewing call, or just after this call.
+            // Wait until just before the leader's renewing call.
             let before = until(&stage);
             let waits = if renews == 0 { ms(2_405) } else { ms(2_705) };
             stage.pass(waits);
@@ -78,8 +78,8 @@ fn failed_renewal_leaves_one_leader() {
     }
 }
 
-/// Two leaders that call at the same time: each call of `early` comes just before the other
-/// leader's call. The other leader's claim ends later.
+/// Two leaders call at almost the same time: `early` calls just before the other leader. The other
+/// leader's claim ends later.
 fn two_callers_at_once(early: usize) -> Stage {
     let serves_out = |node| Config { on_conflict: OnConflict::ServeOut, ..config(node) };
     let mut stage = Stage::with((0..2).map(serves_out).collect());
@@ -93,8 +93,8 @@ fn two_callers_at_once(early: usize) -> Stage {
     stage
 }
 
-/// A leader hears the call of the other leader, which is beaten and serves out, before each of its
-/// own calls.
+/// A leader hears, before each of its own calls, the call of a beaten leader that serves out. Its
+/// renewals still count.
 #[test]
 fn beaten_rival_stops_no_renewal() {
     for early in [0, 1] {
@@ -104,15 +104,15 @@ fn beaten_rival_stops_no_renewal() {
             stage.pass(ms(100));
             assert!(!stage.leaders(X).is_empty(), "{early}: both have ended");
         }
-        // The beaten leader does not campaign again.
+        // The beaten leader has ended, and does not campaign again.
         assert_eq!(stage.leaders(X), [1 - early]);
         assert_eq!(stage.ended(early, X), Some(&End::Lost(Loss::Superseded)));
     }
 }
 
-/// A leader that does not hear the other leader renews for ever. Just before each of its own calls
-/// the other leader hears a smaller claim: if it ignored these claims, it would renew for ever,
-/// too.
+/// The leader `early` does not hear the other leader, and renews for ever. The other leader hears
+/// the smaller claim of `early` before each of its own calls. If it ignored this claim, it would
+/// renew for ever, too.
 #[test]
 fn unaware_rival_stops_renewals() {
     for early in [0, 1] {
@@ -133,8 +133,7 @@ fn serving_out_leader_stops_later() {
     assert_eq!(stage.leaders(X).len(), 1);
 }
 
-/// The rival has resigned: the beaten leader must not end as superseded, as no other participant
-/// leads.
+/// A beaten leader goes on when its rival resigns: its own claim is the greatest again.
 #[test]
 fn beaten_leader_survives_rival_resignation() {
     let mut stage = two_sides(OnConflict::ServeOut);
@@ -154,7 +153,8 @@ fn beaten_leader_survives_rival_resignation() {
     assert_eq!(stage.told(beaten, |event| matches!(event, Event::Ended(_))), 0);
 }
 
-/// The span from the leader's stop to the published E, by the leader's clock.
+/// Waits until the leader stops. Returns the span from its stop to the published E, by its wall
+/// clock.
 fn margin(stage: &mut Stage, node: usize) -> Duration {
     let claim = |stage: &Stage| {
         let said = stage.said(node);
@@ -164,7 +164,7 @@ fn margin(stage: &mut Stage, node: usize) -> Duration {
     claim(stage).until.since(stage.wall(node))
 }
 
-/// The leader stops at E − K − H: no later, and not too early for a renewal.
+/// A leader that stops renewing stops at E − K − H.
 #[test]
 fn leader_stops_before_lease_end() {
     let mut stage = Stage::new(2);
@@ -173,7 +173,7 @@ fn leader_stops_before_lease_end() {
     stage.contend(0);
     let margin = margin(&mut stage, 1);
     assert!(margin > ms(1_990) && margin < ms(2_020), "{margin:?}");
-    // A leader that is cut off stops then, too.
+    // A leader that is cut off stops at the same time.
     let mut stage = Stage::led(1);
     stage.cut_off(0);
     let margin = self::margin(&mut stage, 0);
@@ -186,7 +186,7 @@ fn named_successor_goes_first() {
     let mut stage = Stage::new(3);
     stage.contend(2);
     stage.pass(ms(15_000));
-    // The leader does not hear the best participant, and names the other participant.
+    // The leader does not hear participant 0, and names participant 1 as its successor.
     stage.cut = vec![(0, 2)];
     [0, 1].into_iter().for_each(|node| stage.contend(node));
     stage.until(ms(25_000), |stage| stage.leaders(X) != [2]);
@@ -214,7 +214,8 @@ fn relayed_claim_beats_no_leader() {
     assert_eq!(stage.told(0, beaten), 1);
 }
 
-/// A leader has forgotten its renewal, which another participant has heard.
+/// A relay names a later E of a leader that has died. The follower waits only until the E that the
+/// leader itself has sent.
 #[test]
 fn relayed_claim_moves_no_end() {
     let mut stage = Stage::led(2);
@@ -275,7 +276,7 @@ fn impossible_claim_is_dropped() {
     stage.deliver(0, claim);
     assert_eq!(stage.leaders(X), [0]);
     assert_eq!(stage.ignored(0, Ignored::TooFar), 1);
-    // L + 2K is the most that two right clocks allow.
+    // A right clock can be 2K ahead of another one, so E may be at most now + L + 2K.
     let claim = rival(&stage, &stranger, ms(12_000));
     stage.deliver(0, claim);
     assert!(stage.leaders(X).is_empty());
@@ -295,7 +296,7 @@ fn a_process_believes_nobody_about_itself() {
 }
 
 /// Both candidates claim before either has heard the other. The later candidate resigns. If the
-/// earlier candidate yielded to the later claim, neither would lead, not even a heartbeat later.
+/// earlier candidate also yielded, neither would lead.
 #[test]
 fn two_standing_candidates_elect_one() {
     let mut stage = Stage::led(1);
@@ -309,14 +310,14 @@ fn two_standing_candidates_elect_one() {
     stage.deliver(0, claim.clone());
     stage.pass(ms(500));
     assert_eq!(stage.leaders(X), [0]);
-    // The stranger has heard its own claim after all, as it had not heard the claim of this node.
+    // Now the stranger has heard its own claim, so it leads by a greater claim.
     entry(&mut claim, Digest(1));
     stage.deliver(0, claim);
     assert!(stage.leaders(X).is_empty());
 }
 
-/// Another participant leads with a greater claim. Its renewal failed because it did not hear its
-/// own claim, and a participant that heard the claim relays it.
+/// A relay sends a later E of another leader, whose renewal failed. The claim that the leader
+/// itself sends still counts as first-hand.
 #[test]
 fn relayed_claim_hides_no_first_hand() {
     let mut stage = Stage::led(1);

@@ -5,7 +5,7 @@ use tenure_core::{View, Waiting};
 
 use crate::stage::{Says, Stage, X, call, config, ms, rival};
 
-/// A leader and an observer.
+/// Participant 0 leads, and participant 2 can observe.
 fn observed() -> Stage {
     let mut stage = Stage::new(3);
     stage.contend(0);
@@ -51,7 +51,7 @@ fn whole_round_shows_vacancy() {
     assert_eq!(stage.view(0, X), Some(&View::Vacant));
 }
 
-/// Candidates that have listened know of the vacancy, and a newcomer believes them.
+/// A newcomer reports the vacancy once candidates that have listened state it.
 #[test]
 fn able_candidate_vouches_for_vacancy() {
     let mut stage = Stage::new(3);
@@ -67,9 +67,8 @@ fn able_candidate_vouches_for_vacancy() {
     assert_eq!(&*stage.view(2, X).unwrap().leader().unwrap().id, "n0");
 }
 
-/// A candidate says that it knows of no leader, and then leads. An observer does not hear of this
-/// leadership, because its connection or its packets are lost. When the observer is connected
-/// again, the leader is stopped.
+/// A candidate states that there is no leader, and then leads. The observer is cut off, and does
+/// not hear of the leadership. The leader is stopped before the observer hears anything again.
 #[test]
 fn interruption_ends_statement_of_vacancy() {
     for disconnects in [true, false] {
@@ -98,7 +97,7 @@ fn interruption_ends_statement_of_vacancy() {
     }
 }
 
-/// The leader is stopped, its lease runs, and an observer asks.
+/// The leader is stopped while its lease runs. Then an observer asks.
 #[test]
 fn a_leader_that_is_stopped_is_not_vacant() {
     for others in [false, true] {
@@ -130,7 +129,7 @@ fn void_rounds_leave_leader_unknown() {
     stage.heal();
     stage.pass(ms(2_000));
     assert_eq!(&*stage.view(2, X).unwrap().leader().unwrap().id, "n0");
-    // A leader that was heard is believed until its lease has ended by every clock.
+    // A leader that was heard is shown until its lease has ended by every clock.
     stage.cut_off(2);
     stage.pass(ms(3_000));
     assert!(stage.view(2, X).unwrap().leader().is_some());
@@ -141,7 +140,8 @@ fn void_rounds_leave_leader_unknown() {
     assert!(matches!(stage.view(2, X), Some(View::Unknown { .. })));
 }
 
-/// By the observer's wrong clock every claim is over, or no right clock can have granted the claim.
+/// By the observer's wrong clock, each claim is over, or ends later than any right clock could
+/// grant.
 #[test]
 fn wrong_clock_leaves_leader_unknown() {
     for off in [-60_000, 12_000, 60_000] {
@@ -161,7 +161,7 @@ fn wrong_clock_leaves_leader_unknown() {
         stage.nodes[2].ahead = 0;
         stage.pass(ms(1_500));
         assert!(stage.view(2, X).unwrap().leader().is_some(), "{off}");
-        // The election is vacant, and the process knows that at once.
+        // The observer hears the resignation, and reports the vacancy in spite of its wrong clock.
         stage.nodes[2].ahead = off;
         stage.pass(ms(20_000));
         stage.command(0, X, Command::Resign);
@@ -174,22 +174,21 @@ fn vacancies(stage: &Stage, node: usize) -> usize {
     stage.told(node, |event| matches!(event, Event::View(view) if **view == View::Vacant))
 }
 
-/// An observer knows only that a candidate follows a leader: the leader is stopped, and the
-/// leader's claim was lost on the way to the observer.
+/// A candidate follows a leader, but the observer has not heard the leader's claim.
 #[test]
 fn followed_leader_without_claim_is_unknown() {
     let mut observer = Stage::new(1);
     observer.join(0);
     observer.observe(0, X);
     observer.pass(ms(12_500));
-    // The node has listened for long enough for a vacancy, which it reported before.
+    // The observer has listened for long enough, and has reported a vacancy.
     assert_eq!(vacancies(&observer, 0), 1);
     let follower = observer.stranger("follower", 5);
     let mut said = call(&observer, &follower, true, None);
     observer.deliver(0, said.clone());
     observer.pass(ms(2_000));
     assert!(matches!(observer.view(0, X), Some(View::Unknown { .. })), "{:?}", observer.view(0, X));
-    // The candidate follows no leader any more.
+    // The candidate no longer follows a leader.
     if let Body::Call(call) = &mut said.body {
         (call.entries[0].digest, call.round.0) = (Digest::default(), call.round.0 + 1);
     }
@@ -198,8 +197,8 @@ fn followed_leader_without_claim_is_unknown() {
     assert_eq!(observer.view(0, X), Some(&View::Vacant));
 }
 
-/// A clock is off, so its process believes no claim. The leader has resigned from an earlier
-/// leadership.
+/// The observer's clock is wrong, so it believes no claim. A late resignation of the leader's
+/// earlier term arrives.
 #[test]
 fn earlier_tombstone_makes_no_vacancy() {
     let mut stage = Stage::new(3);
@@ -218,7 +217,7 @@ fn earlier_tombstone_makes_no_vacancy() {
     assert_eq!(vacancies(&stage, 2), 0, "that was its first term");
 }
 
-/// The leaders have other times, and the observer hears of no other participant.
+/// The only leader has other times than the observer.
 #[test]
 fn other_times_leave_leader_unknown() {
     let heartbeat = ms(1_500);
@@ -244,7 +243,7 @@ fn other_times_leave_leader_unknown() {
     assert_eq!(stage.told(1, told), 1);
 }
 
-/// The candidate has heard its own claim, leads, and is stopped before any other knows.
+/// The candidate hears its own claim, and leads. Then it is stopped before others know of that.
 #[test]
 fn stopped_candidate_makes_no_vacancy() {
     let mut stage = Stage::new(2);
@@ -264,7 +263,7 @@ fn stopped_candidate_makes_no_vacancy() {
     assert_eq!(stage.view(1, X), Some(&View::Vacant));
 }
 
-/// By a wrong clock each lease of the leader ends before its renewal, between two of its packets.
+/// By the observer's wrong clock each lease ends before its renewal.
 #[test]
 fn wrong_clock_makes_no_vacancy() {
     let mut stage = observed();
@@ -278,8 +277,8 @@ fn wrong_clock_makes_no_vacancy() {
     assert_eq!(stage.view(2, X), Some(&View::Vacant));
 }
 
-/// The leader is silent, and by a wrong clock its lease ends between two packets of a candidate
-/// that follows it.
+/// The observer no longer hears the leader. By the observer's wrong clock the lease ends between
+/// two packets of a candidate that follows the leader.
 #[test]
 fn statement_outlives_wrong_lease_end() {
     for cut in (0..5_000).step_by(250) {
@@ -294,7 +293,7 @@ fn statement_outlives_wrong_lease_end() {
         stage.pass(ms(20_000));
         assert_eq!(stage.leaders(X), [0]);
         assert_eq!(vacancies(&stage, 2), before, "after {cut} ms");
-        // A leadership that has ended by a tombstone delays no vacancy.
+        // The statements of followers delay no vacancy after the resignation.
         stage.cut.clear();
         stage.command(1, X, Command::Resign);
         stage.command(0, X, Command::Resign);
@@ -303,8 +302,8 @@ fn statement_outlives_wrong_lease_end() {
     }
 }
 
-/// A leader is stopped until its lease is over and another participant leads. The packets that it
-/// reads first are old.
+/// A leader is stopped until another participant leads. When it goes on, it first reads old
+/// packets.
 #[test]
 fn resumed_process_reports_no_past() {
     let mut stage = Stage::new(2);
@@ -326,8 +325,7 @@ fn resumed_process_reports_no_past() {
     assert_eq!(&*stage.view(1, X).unwrap().leader().unwrap().id, "n0");
 }
 
-/// Followers still report the resigned leader; their statements do not hide the vacancy from that
-/// leader.
+/// Followers still state that there is a leader. The former leader reports the vacancy at once.
 #[test]
 fn resigned_leader_reports_vacancy_at_once() {
     let mut stage = Stage::new(2);
@@ -355,7 +353,7 @@ fn followed_leader_comes_first() {
     stage.pass(ms(14_000));
     stage.join(2);
     stage.observe(2, X);
-    // The observer hears both leaders, which do not hear each other.
+    // The observer hears both leaders, and the leaders do not hear each other.
     stage.cut.retain(|(from, to)| [*from, *to] == [0, 1] || [*from, *to] == [1, 0]);
     stage.pass(ms(1_500));
     let view = stage.view(2, X).unwrap();
@@ -368,7 +366,7 @@ fn followed_leader_comes_first() {
     assert_eq!(&*stage.view(0, X).unwrap().leader().unwrap().id, "n0");
 }
 
-/// A candidate that stands and dies, or does not hear itself, never leads.
+/// A candidate that does not hear its own claim never leads.
 #[test]
 fn unconfirmed_claim_is_not_shown() {
     let mut stage = Stage::new(3);
@@ -381,14 +379,14 @@ fn unconfirmed_claim_is_not_shown() {
     let leader = |event: &Event| matches!(event, Event::View(view) if view.leader().is_some());
     assert_eq!(stage.told(2, leader), 0, "{:?}", stage.view(2, X));
     assert!(stage.leaders(X).is_empty());
-    // The claim is shown once its leader hears it.
+    // The observer shows the leader once the leader has heard its own claim.
     stage.own.loses = |_, _, _| false;
     stage.until(ms(15_000), |stage| stage.leaders(X) == [0]);
     stage.pass(ms(1_100));
     assert!(stage.view(2, X).unwrap().leader().is_some());
 }
 
-/// The leader has renewed its lease meanwhile.
+/// The leader renews its lease between the two views.
 #[test]
 fn view_shows_present_lease() {
     let mut stage = observed();
@@ -403,7 +401,7 @@ fn view_shows_present_lease() {
         assert!(before.is_same(now));
         let [before, now] = [&before, now].map(|view| view.leader().unwrap());
         assert!(now.until > before.until && now.heard > before.heard, "{node}: {now}");
-        // A view is repeated once a heartbeat, and with each renewal.
+        // A view is repeated once in a heartbeat, and after each renewal.
         let views = stage.told(node, |event| matches!(event, Event::View(_)));
         assert!(views <= 8, "{node}: {views}");
     }
@@ -440,7 +438,7 @@ fn there_is_room_for_so_many_elections() {
     assert_eq!((stage.told(0, refused), stage.told(0, not_observed)), (1, 1));
 }
 
-/// The candidate has not heard its own claim, and may never lead.
+/// A candidate that stands has not heard its own claim, and may never lead.
 #[test]
 fn standing_candidate_is_no_leader() {
     let mut stage = Stage::new(1);

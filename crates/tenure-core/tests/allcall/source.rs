@@ -27,7 +27,7 @@ fn s1_defaults_are_the_texts() {
 /// "A failed leader won't be replaced until its lease (+maxClockSkew) has expired."
 #[test]
 fn s2_failed_leader_keeps_lease_and_skew() {
-    // With short rounds the successor stands as soon as it may.
+    // With a short heartbeat the successor stands soon after it may.
     for heartbeat in [ms(200), H] {
         let configs = (0..2).map(|node| Config { heartbeat, ..config(node) }).collect();
         let mut stage = Stage::with(configs);
@@ -50,7 +50,7 @@ fn s3_random_number_breaks_ties() {
     let equal = |node| Config { rank: Some(5), ..config(node) };
     let mut stage = Stage::with(vec![equal(0), equal(1)]);
     stage.contend_together(2);
-    // The two ranks never alternate in 11 terms.
+    // The ranks stay the same in 11 terms, so the same participant leads.
     stage.pass(11 * L);
     assert_eq!(stage.leaders(X), [0]);
     assert_eq!(stage.overlap(), NOTHING);
@@ -78,7 +78,7 @@ fn s5_later_lease_beats_lower_rank() {
         stage.pass(ms(1_000));
     }
     stage.until(L + K + 3 * H, |stage| stage.leaders(X) == [0, 1]);
-    // The worse rank has granted its lease later.
+    // Participant 1 was granted its lease later.
     stage.heal();
     stage.pass(2 * H + ms(100));
     assert_eq!(stage.leaders(X), [1]);
@@ -143,7 +143,7 @@ fn s9_knowledge_of_leaders_grows() {
     stage.pass(ms(50));
     stage.observe(2, X);
     let known = stage.view(2, X).unwrap().leader().unwrap().until;
-    // The same leader sends an earlier E, in a round that was not heard.
+    // The leader's claim comes again with an earlier E, in a new round.
     let mut stale = early;
     if let Body::Call(call) = &mut stale.body {
         call.round.0 += 100;
@@ -199,7 +199,7 @@ fn s13_next_call_broadcasts_claim() {
     stage.until(L + K + 3 * H, |stage| stage.leaders(X) == [0]);
     let claim = stage.last(0, |body| matches!(body, Body::Call(_))).body.claim().cloned();
     assert_eq!(claim.unwrap().leader, stage.who(0));
-    // Observers see the leader when a process that has heard its own claim repeats it.
+    // An observer shows the leader after the next call, which repeats the claim.
     stage.pass(H);
     assert_eq!(&*stage.view(1, X).unwrap().leader().unwrap().id, "n0");
 }
@@ -288,7 +288,7 @@ fn s18_each_part_has_a_leader() {
     stage.partition(&[0, 1]);
     stage.pass(L + 3 * K + 2 * H);
     assert_eq!(stage.leaders(X), [0, 2]);
-    // Each of ten lonely participants leads itself, and rank 0 leads after the heal.
+    // Each of ten participants that hear no other leads. After the heal rank 0 leads.
     let mut stage = Stage::new(10);
     stage.isolate_all();
     for node in 0..10 {

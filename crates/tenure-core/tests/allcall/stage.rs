@@ -79,7 +79,7 @@ impl Scene for Participants {
         }
     }
 
-    /// A participant lowers its claim before it publishes a tombstone (A3).
+    /// Checks that a participant lowers its claim before it publishes a tombstone (A3).
     fn judge(_: &mut common::Stage<Self>, node: usize, effects: &[Effect]) {
         let resigns = |effect: &Effect| match effect {
             Effect::Send { message: Message::Packet(packet), .. } => {

@@ -9,7 +9,8 @@ use tenure_core::etcd::{
 
 use crate::stage::*;
 
-/// The next campaign begins after the last one has left the queue, and takes the latest value.
+/// A campaign that begins during a departure waits until the old key is deleted, and takes the
+/// latest value.
 #[test]
 fn the_next_campaign_takes_a_new_value() {
     let (mut s, _) = Stage::led("db");
@@ -21,8 +22,9 @@ fn the_next_campaign_takes_a_new_value() {
     assert_eq!(puts(&s.asked("if create(db/")), [&"newer".into()]);
 }
 
-/// A proclamation whose answer was lost may be carried out after a newer proclamation: the leader
-/// writes the newer value again, by its watch or by the next confirmation.
+/// etcd may carry out a proclamation whose answer was lost after a newer proclamation. The leader
+/// then writes the newer value again, once its watch or the next confirmation shows the older
+/// value.
 #[test]
 fn a_value_that_comes_late_does_not_stay() {
     for watched in [true, false] {
@@ -45,8 +47,8 @@ fn a_value_that_comes_late_does_not_stay() {
     }
 }
 
-/// Another process overwrites the value of the key each time that the leader restores it. Both
-/// writers pause, and the leader's value is there in the end.
+/// Another process overwrites the leader's value each time that the leader restores it. The leader
+/// pauses between its writes, and its value is there in the end.
 #[test]
 fn two_writers_of_one_value_pause() {
     let (mut s, created) = Stage::led("db");
@@ -70,8 +72,8 @@ fn two_writers_of_one_value_pause() {
     assert!(s.leads("db"));
 }
 
-/// The watch ends, because etcd has forgotten its events. The leader looks again, and writes its
-/// value no sooner.
+/// The watch ends again and again, because etcd has compacted its events. The leader reads its key
+/// each time, and still pauses between writes of its value.
 #[test]
 fn a_watch_that_ends_hurries_no_value() {
     let (mut s, created) = Stage::led("db");
@@ -140,8 +142,8 @@ fn key_of_earlier_process_is_replaced() {
     }
 }
 
-/// Ruling 6 (E5): two processes were given the same lease, and the maker of the key may still lead
-/// by another lease.
+/// Ruling 6 (E5): the same lease was handed to two processes. The other process may still lead by
+/// its key, so this candidate waits.
 #[test]
 fn keys_on_live_leases_are_waited_for() {
     let mut s = Stage::with(config(), Some(LeaseId(0x42)));
@@ -159,10 +161,9 @@ fn keys_on_live_leases_are_waited_for() {
     assert!(s.asks("if create(db/42)"), "{:#?}", s.requests());
 }
 
-/// Rulings 6 and 8 (E5, E7): a store was restored, and has reached the same revisions again. The
-/// restored store holds a key with which this process led before, and which this process had
-/// deleted. The next campaign did not make this key, although the answer to its create was lost:
-/// the fence of the key is used up.
+/// Rulings 6 and 8 (E5, E7): this process has led by a key, and has deleted the key. A restored
+/// store has the key again. The next campaign must not take that key over, although the answer to
+/// its create was lost: the fence of the key was used.
 #[test]
 fn key_of_earlier_campaign_is_replaced() {
     let (mut s, _) = Stage::led("a");
@@ -182,7 +183,7 @@ fn key_of_earlier_campaign_is_replaced() {
 }
 
 /// Rulings 1 and 7 (E6): a watch from a revision that a restored store has not reached is silent,
-/// and earlier events are lost. A waiting candidate looks again by itself.
+/// and earlier events are lost. A waiting candidate queries the queue again by itself.
 #[test]
 fn silent_watch_does_not_block() {
     let (mut s, created, _) = Stage::queued("db");
@@ -197,7 +198,7 @@ fn silent_watch_does_not_block() {
     assert!(s.leads("db"));
 }
 
-/// Renews until the candidate looks.
+/// Renews the lease until the candidate queries the queue.
 fn until_it_looks(s: &mut Stage, created: Revision) -> String {
     for _ in 0..6 {
         s.pass(ms(2_000));
@@ -209,8 +210,8 @@ fn until_it_looks(s: &mut Stage, created: Revision) -> String {
     panic!("it does not look: {:#?}", s.requests());
 }
 
-/// etcd sorts the whole queue for each look at it. While the key before its own is there, a waiting
-/// candidate asks only for that key, even after its watch has ended.
+/// A query of the queue makes etcd sort all keys. So a waiting candidate reads only the key before
+/// its own, even after its watch has ended.
 #[test]
 fn waiting_candidate_reads_its_predecessor() {
     let (mut s, created, _) = Stage::queued("db");
@@ -229,7 +230,7 @@ fn waiting_candidate_reads_its_predecessor() {
         assert!(s.asks("watch db/77"), "{:#?}", s.requests());
         s.answer("watch db/77", Reply::Watching);
     }
-    // Without its own key the candidate waits no longer.
+    // The candidate's own key is gone.
     until_it_looks(&mut s, created);
     s.answer("if create(db/", not_so(vec![None]));
     assert!(s.has_told("contending again, as its key was deleted"), "{:#?}", s.told());
@@ -252,9 +253,9 @@ fn wait_is_reported_after_broken_watch() {
     }
 }
 
-/// The value of another candidate may be too large, and only observers need values: a candidate
-/// reads only the keys of others, without their values. Keys come without a lease (3.7), so the
-/// transaction compares the lease of the candidate's own key.
+/// The value of another candidate may be too large, so a candidate reads other keys without their
+/// values. On etcd 3.7 such an answer names no lease, so the transaction compares the lease of the
+/// candidate's own key.
 #[test]
 fn foreign_values_are_not_read() {
     for taken in [false, true] {
@@ -291,7 +292,7 @@ fn predecessor_watch_reports_deletion() {
     s.is_first("db", created);
     let watch = s.asked("watch db/").op.to_string();
     assert!(s.leads("db") && !watch.contains("deletions"), "{watch}");
-    // Other writes are not reported, but read later.
+    // The watch reports a value that is too large: the leader reads its key.
     let (key, revision) = (s.key("db"), created + 2);
     s.answer("watch db/", Reply::Watching);
     s.changed("db/", vec![Change::TooLarge { key: key.clone(), revision }]);
@@ -299,8 +300,8 @@ fn predecessor_watch_reports_deletion() {
     assert!(s.leads("db") && s.asks(&check), "{:#?}", s.requests());
 }
 
-/// The key before the candidate's own has gone, and has perhaps come back, without an event: the
-/// candidate looks at the whole queue.
+/// The key before the candidate's own has gone, and the watch reports no event. The candidate
+/// queries the whole queue.
 #[test]
 fn departed_predecessor_does_not_block() {
     let (mut s, created, _) = Stage::queued("db");
@@ -338,8 +339,8 @@ fn departure_in_the_middle_elects_none() {
     assert!(!s.leads("db") && s.asks("watch db/5"), "{:#?}", s.requests());
 }
 
-/// Ruling 2 (E1): Go's Campaign reported a win with a key that was gone. Here another key is the
-/// first, and no key was before the candidate's own.
+/// Ruling 2 (E1): the candidate's key is gone, another key is the first, and no key is below the
+/// revision of the candidate's key. Go's Campaign reported a win here.
 #[test]
 fn a_win_without_the_own_key_is_none() {
     let mut s = Stage::new();
@@ -351,8 +352,8 @@ fn a_win_without_the_own_key_is_none() {
     assert!(!s.leads("db"));
 }
 
-/// Ruling 2 (E1): without an operation a transaction is not linearizable. A look always reads a
-/// key, and an answer without the reads is no win.
+/// Ruling 2 (E1): a query of the queue always reads a key, because a transaction without operations
+/// is not linearizable. An answer without the reads is no win.
 #[test]
 fn a_win_is_read() {
     let mut s = Stage::new();
@@ -364,9 +365,9 @@ fn a_win_is_read() {
     assert!(!s.leads("db"), "{:#?}", s.told());
 }
 
-/// Ruling 2 (E1): a lease that a repeated grant found is proven after the keys on it are made. The
-/// first candidate leads with the proof, even if the confirmation read another key. A candidate
-/// behind another key stays in the queue.
+/// Ruling 2 (E1): the lease of a repeated grant is proven only after keys were made on it. Each
+/// first candidate then queries the queue again and leads, even if the confirmation read another
+/// key. A candidate behind another key stays in the queue.
 #[test]
 fn first_candidate_leads_once_proven() {
     let ttl = 86_400;
@@ -400,8 +401,8 @@ fn first_candidate_leads_once_proven() {
     assert!(!s.leads("c") && !s.asks("if create(c/"), "{:#?}", s.requests());
 }
 
-/// Ruling 2 (E1): one read finds the candidate's key, and a later read finds no key before it; but
-/// the candidate's key was deleted in between. Only a single transaction sees that.
+/// Ruling 2 (E1): of two reads, the first could find the candidate's key, and the second no key
+/// before it, although the key was deleted in between. A single transaction notices the deletion.
 #[test]
 fn one_transaction_reads_key_and_queue() {
     for looks in 0..3 {
@@ -409,7 +410,7 @@ fn one_transaction_reads_key_and_queue() {
         let created = s.create("db");
         let own = s.own("db", created);
         for nth in 0..=looks {
-            // The key is deleted before the last of the looks.
+            // The key is deleted before the last query.
             let there = nth < looks;
             let look = s.open.last().unwrap().clone();
             let Op::Txn(txn) = &look.op else { break };
@@ -466,7 +467,7 @@ fn a_revision_beyond_the_fences_is_refused() {
     assert!(!s.leads("b") && s.leads("a"));
 }
 
-/// Ruling 10 (E9): names nest, and election `a` would take `a/b/77` for its leader.
+/// Ruling 10 (E9): election `a` would take the key `a/b/77` of election `a/b` for its own.
 #[test]
 fn names_that_see_each_others_keys_are_refused() {
     for (first, second, refused) in [
@@ -488,7 +489,7 @@ fn names_that_see_each_others_keys_are_refused() {
     }
 }
 
-/// Ruling 10 (E9): the key is named by the lease, so that a process is one candidate.
+/// Ruling 10 (E9): a process has one lease, and so one key in each election.
 #[test]
 fn a_second_campaign_changes_nothing() {
     let (mut s, _) = Stage::led("db");

@@ -30,7 +30,7 @@ impl Subject for EtcdSubject {
     type Store = SmallStore;
 
     const NODES: usize = 3;
-    // Bound on the debug output: three times the bytes that this flood left.
+    // A bound on the debug output, three times as long as this flood left.
     const DEBUG_BYTES_MAX: usize = 20_000;
 
     fn core(_: usize) -> Etcd {

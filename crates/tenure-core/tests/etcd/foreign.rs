@@ -9,11 +9,11 @@ fn note(s: &Stage, name: &str) -> KeyValue {
     KeyValue { key: name.into(), value: "hello".into(), lease: None, ..s.other("db", 5) }
 }
 
-/// Go's candidates wait behind every key of the prefix; so do ours, and they report these keys.
+/// Candidates wait behind every key of the prefix, as Go's candidates do, and report foreign keys.
 #[test]
 fn candidates_say_that_keys_are_foreign() {
     for (name, why) in [
-        // A look reads no leases: this key may have a lease, and then its maker may lead.
+        // The query reads no leases: the key may have a lease, and its maker may lead.
         (
             "db/note",
             "its name does not end in the id of a lease: look at the key with `etcdctl get db/note \
@@ -40,7 +40,7 @@ fn candidates_say_that_keys_are_foreign() {
     }
 }
 
-/// No candidate leads while a foreign key is the first, not even the candidate behind that key.
+/// An observer reports a vacancy while a foreign key is the first, because no candidate can lead.
 #[test]
 fn observers_report_no_foreign_key() {
     for name in ["db/note", "db/eu/77"] {

@@ -20,8 +20,8 @@ fn resignation_repeats_until_key_gone() {
     assert!(s.has_told("b: released") && s.leads("a"), "{:#?}", s.told());
 }
 
-/// Ruling 5 (E4): etcd may carry out a create after the candidate has left. The key of this create
-/// would stay for ever, because another election renews the lease, and would block this election.
+/// Ruling 5 (E4): etcd may carry out a create after the candidate has left. Another election keeps
+/// the lease alive, so the late key would block this election for ever.
 #[test]
 fn late_key_is_deleted() {
     for watched in [true, false] {
@@ -53,7 +53,7 @@ fn late_key_is_deleted() {
     }
 }
 
-/// The session gives the lease back with the last election, and has nothing left to do.
+/// The session revokes the lease after the last election, and has nothing left to do.
 #[test]
 fn last_departure_revokes_lease() {
     let (mut s, _) = Stage::led("a");
@@ -66,8 +66,8 @@ fn last_departure_revokes_lease() {
     assert!(s.core.is_idle() && s.requests().is_empty(), "{:#?}", s.requests());
 }
 
-/// The candidate looks for a late key as long as its lease is there. When the session gives the
-/// lease of an earlier term back, a late key goes with it.
+/// The candidate searches for a late key as long as the lease of that key exists. When the session
+/// gives back the lease of an earlier term, a late key goes with the lease.
 #[test]
 fn departed_candidate_forgotten_with_lease() {
     let (mut s, kept) = Stage::led("other");
@@ -91,8 +91,8 @@ fn departed_candidate_forgotten_with_lease() {
     assert!(s.leads("other"), "{:#?}", s.told());
 }
 
-/// A departed candidate may not delete a foreign key under its name, and still looks for its own
-/// key: etcd may yet carry out its create.
+/// A departed candidate finds a foreign key under its name, which it may not delete. The candidate
+/// goes on looking for its own late key.
 #[test]
 fn a_sweep_goes_on_past_a_foreign_key() {
     let (mut s, kept) = Stage::led("other");
@@ -116,8 +116,8 @@ fn a_sweep_goes_on_past_a_foreign_key() {
     );
 }
 
-/// A candidate that loses its place while it looks at the queue, and does not contend again, looks
-/// at once for a late key: no answer to the look delays it.
+/// A candidate loses its place during a query of the queue, and does not contend again. The
+/// candidate searches at once for a late key, without waiting for the answer to the query.
 #[test]
 fn lost_place_starts_late_key_search() {
     let mut s = Stage::with(Config { contend_again: false, ..config() }, None);

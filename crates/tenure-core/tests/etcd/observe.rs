@@ -4,8 +4,8 @@ use tenure_core::etcd::{Change, Command, Config, KeyValue, Op, Reply};
 
 use crate::stage::*;
 
-/// Ruling 9 (E8): an observer never reports from memory. The leader's key has gone, and no read
-/// could find the next leader; then an unrelated event comes.
+/// Ruling 9 (E8): the leader's key is deleted, and the next read has no answer. Then another key
+/// appears: only a new read shows whether its candidate leads.
 #[test]
 fn new_look_resolves_doubt() {
     let mut s = Stage::new();
@@ -39,8 +39,8 @@ fn older_answer_hides_no_newer_value() {
     assert!(last.contains("new"), "{last}");
 }
 
-/// A restore that raises revisions brings back an older state, and the watch goes on. The read of a
-/// key counts, although an event had a higher revision.
+/// A restore with raised revisions brings an older value back, and the watch goes on. The read
+/// after the restore counts, although an event has shown a later write.
 #[test]
 fn restore_ends_earlier_reports() {
     let mut s = Stage::new();
@@ -74,8 +74,8 @@ fn a_watch_begins_after_its_own_answer() {
     assert!(matches!(watch, Op::Watch { from, .. } if from == created + 1), "{watch}");
 }
 
-/// After a restore revisions are lower, so no answer covers an earlier event. The observer pauses
-/// between its looks all the same.
+/// After a restore no answer reaches the revision of an earlier event. The observer still pauses
+/// between its queries.
 #[test]
 fn after_a_restore_nobody_looks_without_pause() {
     let mut s = Stage::new();
@@ -164,8 +164,8 @@ fn unobservable_election_is_reported() {
     assert!(!s.asks("read a/*") && !s.asks("read d/*"));
 }
 
-/// A leader came and went during a look, and the watch reported that before the answer came: the
-/// older answer does not replace the event, although this leader was unknown.
+/// A read shows a leader whose deletion the watch has already reported. The older read does not
+/// bring this leader back.
 #[test]
 fn event_survives_an_older_answer() {
     let mut s = Stage::new();
@@ -183,8 +183,7 @@ fn event_survives_an_older_answer() {
     assert!(last.contains("vacant"), "{last}");
 }
 
-/// A value that is too large matters only if it is the leader's. The observer reads the leader's
-/// value, and reports that it is too large.
+/// A value that is too large is ignored, unless it may be the leader's: then the observer reads it.
 #[test]
 fn large_foreign_value_is_no_news() {
     let mut s = Stage::new();
@@ -199,7 +198,7 @@ fn large_foreign_value_is_no_news() {
     s.answer("read db/*", Reply::Unknown { why });
     assert!(s.has_told("asking who leads: outcome unknown: an answer"), "{:#?}", s.told());
     assert!(s.has_told("db: unknown since"), "{:#?}", s.told());
-    // No other key is there, so the new key belongs to a candidate, which leads.
+    // The election is empty, so the next key is the leader's.
     s.pass(ms(200));
     s.answer("read db/*", so(vec![None]));
     s.changed("db/*", vec![large("db/77", 13)]);

@@ -4,8 +4,8 @@ use tenure_core::etcd::{Command, KeyValue, LeaseId, Refusal, Reply};
 
 use crate::stage::*;
 
-/// Contract, duty 6: a claim is lowered before any report. Only after that does the session revoke
-/// a lease that may still be alive; otherwise the next leader would lead beside this leader.
+/// Contract, duty 6: the claim is lowered before the loss is reported, and before the session
+/// revokes the lease. Otherwise the next leader could lead beside this leader.
 #[test]
 fn claims_lowered_before_lost_lease_revoked() {
     let (mut s, _) = Stage::led("db");
@@ -16,9 +16,8 @@ fn claims_lowered_before_lost_lease_revoked() {
     assert!(s.has_told("lost: etcd has ended its lease"));
 }
 
-/// Ruling 6 (E5): a repeated grant finds a lease whose grant had no answer. The lease is no older
-/// than its first request. The session gives up a lease that may have ended: etcd answers a renewal
-/// that races the revocation of the lease, and the keys of the lease are still there (ruling 4).
+/// Ruling 6 (E5): a repeated grant finds the lease of an earlier grant without an answer. The lease
+/// may be as old as the first request, and the session gives up a lease that may have ended.
 #[test]
 fn possibly_ended_lease_is_not_joined() {
     for (late, joins) in [(ms(1_000), true), (ms(10_000), false)] {
@@ -34,9 +33,9 @@ fn possibly_ended_lease_is_not_joined() {
     }
 }
 
-/// Rulings 6 and 14 (E5, E3b): the first grant was carried out, its lease has ended, and the
-/// repeated one makes a second lease of the same id. A late revocation of the first lease names the
-/// same id.
+/// Rulings 6 and 14 (E5, E3b): the lease of the first grant has ended, and the repeated grant makes
+/// a second lease of the same id. A late revocation of the first lease would end the second, so the
+/// session gives the second up.
 #[test]
 fn lease_with_reused_id_is_unused() {
     for (late, used) in [(ms(1_000), true), (ms(10_000), false)] {
@@ -72,8 +71,8 @@ fn unanswered_lease_counts_from_first_grant() {
     }
 }
 
-/// Ruling 4 (E3): the time at which a renewal's answer arrives counts. The lease may have ended
-/// since the question, and etcd may be revoking it.
+/// Ruling 4 (E3): the lease may end while a keep-alive waits for its answer, and etcd may then
+/// revoke the lease. The session gives up such a lease.
 #[test]
 fn lease_ended_during_question_is_unused() {
     for (late, joins) in [(ms(1_000), true), (ms(10_000), false)] {
@@ -88,8 +87,8 @@ fn lease_ended_during_question_is_unused() {
     }
 }
 
-/// A candidate cannot make its key for longer than a lease: keep-alives are answered, and no key
-/// confirms them. No claim rests on the lease, and the lease is not lost.
+/// Keep-alives are answered for longer than a lease, but the candidate cannot make its key. No
+/// claim depends on the lease, so the session keeps the lease.
 #[test]
 fn keyless_lease_lasts_while_renewed() {
     let (mut s, _) = Stage::led("db");
@@ -111,7 +110,7 @@ fn keyless_lease_lasts_while_renewed() {
     assert!(!s.has_told(" is over: "), "{:#?}", s.told());
     assert_eq!(s.lease(), lease);
 
-    // A member that is cut off answers keep-alives all the same; a write shows the truth.
+    // A failed create shows that the lease is gone, although keep-alives were answered.
     let mut gone = s.clone();
     gone.pass(ms(5_000));
     gone.answer("if create(db/", Reply::LeaseGone);
@@ -128,8 +127,8 @@ fn keyless_lease_lasts_while_renewed() {
     assert!(s.leads("db"), "{:#?}", s.told());
 }
 
-/// A single key in its place proves the lease (ruling 4); a leadership whose key is missing ends,
-/// and is not renewed with the rest.
+/// A single key in its place proves the lease (ruling 4). A leadership whose key is missing ends,
+/// and its claim is not raised.
 #[test]
 fn confirmation_renews_no_lost_key() {
     let (mut s, _) = Stage::led("a");
@@ -187,8 +186,8 @@ fn a_lease_counts_from_the_question() {
     assert!(s.until("db") <= sent.after(margin), "{:?} after {sent:?}", s.until("db"));
 }
 
-/// A candidate that is elected while a renewal is late has little time left: when half of the lease
-/// is ahead, the leader reports once that long work may begin.
+/// A leader reports once that long work may begin: as soon as half of the lease is ahead. A leader
+/// that is elected while a renewal is late has less time at first.
 #[test]
 fn leader_settles_with_half_lease() {
     for late in [false, true] {
@@ -221,9 +220,9 @@ fn late_answer_revives_no_lease() {
     assert!(s.has_told("lost: its lease was not renewed in time"), "{:#?}", s.told());
 }
 
-/// Ruling 4 (E3): a leader of etcd that is stuck on its disk answers keep-alives, and its successor
-/// has not heard of them. Neither an answer alone counts, nor an answer with a read in another
-/// term.
+/// Ruling 4 (E3): a leader of etcd that is stuck on its disk answers keep-alives of which its
+/// successor hears nothing. So the answer to a keep-alive moves no E before a key has confirmed the
+/// renewal.
 #[test]
 fn a_keep_alive_alone_is_no_proof() {
     let (mut s, created) = Stage::led("db");
@@ -234,7 +233,7 @@ fn a_keep_alive_alone_is_no_proof() {
     assert!(s.until("db") > until);
 }
 
-/// Ruling 4 (E3): a keep-alive does not count with a read in a later term, either.
+/// Ruling 4 (E3): a confirmation in a later term moves no E.
 #[test]
 fn keep_alive_of_other_term_ignored() {
     let (mut s, created) = Stage::led("db");
@@ -245,10 +244,9 @@ fn keep_alive_of_other_term_ignored() {
     assert_eq!(s.until("db"), until, "another leader may not know of the renewal");
 }
 
-/// Ruling 4 (E3): a leader of etcd that is stuck on its disk renews, its successor does not hear of
-/// the renewal, and the first leader comes back and revokes the lease (etcd#15247). The answers of
-/// the first leader have not moved E, and the deletion of the key ends the leadership at once, long
-/// before E.
+/// Ruling 4 (E3): a leader of etcd that is stuck on its disk renews the lease and later revokes it,
+/// and its successor has not heard of the renewal (etcd#15247). The unconfirmed renewal moves no E.
+/// The deletion of the key ends the leadership at once.
 #[test]
 fn a_stuck_leader_renews_and_revokes() {
     let (mut s, _) = Stage::led("db");
@@ -277,8 +275,8 @@ fn a_store_that_went_back_ends_all() {
     assert!(s.position("no claim db") < s.position("revoke lease"), "{:#?}", s.told());
 }
 
-/// After a restore the terms continue from the older state. Without a lease the session loses
-/// nothing: a later lease counts in its own term, and is renewed.
+/// After a restore the terms of etcd may be lower. A process without a lease loses nothing: a later
+/// lease is granted and renewed in the lower term.
 #[test]
 fn restored_store_counts_in_earlier_term() {
     let mut s = Stage::new();
@@ -333,10 +331,8 @@ fn losing_one_election_leaves_the_other() {
     assert!(!s.asks("revoke"), "{:#?}", s.requests());
 }
 
-/// A revocation that overtakes its grant finds no lease, and the lease that is granted then is
-/// never revoked. A process that starts and ends at once would leave the lease behind for its full
-/// length. The session revokes once the grant is answered, and at the latest at the deadline of the
-/// grant.
+/// A revocation that overtakes its grant finds no lease, and the lease that is granted then stays
+/// for its full length. So the session revokes only once the grant is answered or overdue.
 #[test]
 fn a_revocation_does_not_overtake_its_grant() {
     for lost in [false, true] {
@@ -363,8 +359,8 @@ fn a_revocation_does_not_overtake_its_grant() {
     assert!(s.core.is_idle(), "{:#?}", s.requests());
 }
 
-/// The session does not revoke a lease that was certainly not granted: a process without connection
-/// or rights ends at once. After an earlier grant of unknown outcome the session revokes.
+/// The session does not revoke a lease that was certainly not granted. The session revokes a lease
+/// that an earlier grant without a certain outcome may have made.
 #[test]
 fn ungranted_lease_is_not_revoked() {
     let not_sent = || {
@@ -393,7 +389,7 @@ fn ungranted_lease_is_not_revoked() {
         assert_eq!(s.asks("revoke"), revoked, "doubt {doubt}, {answer}: {:#?}", s.requests());
         assert_eq!(s.core.is_idle(), !revoked, "doubt {doubt}, {answer}");
     }
-    // A session without any attempt under way revokes nothing, either.
+    // The grant was refused before the resignation.
     let mut s = Stage::new();
     s.campaign("db");
     s.answer("grant", not_sent());
@@ -401,8 +397,8 @@ fn ungranted_lease_is_not_revoked() {
     assert!(s.core.is_idle() && s.requests().is_empty(), "{:#?}", s.requests());
 }
 
-/// The answer to a grant may come long after its lease was given up, before the revocation or after
-/// it: no session renews the lease, and no key rests on it.
+/// The answer to a grant may come after its lease was given up, before the revocation or after it.
+/// The session does not open that lease.
 #[test]
 fn a_late_grant_opens_nothing() {
     for overdue in [true, false] {
@@ -425,8 +421,8 @@ fn a_late_grant_opens_nothing() {
     }
 }
 
-/// Ruling 8 (E7): answers of another cluster than the first are refused. The process asks again,
-/// but not as fast as the cluster answers.
+/// Ruling 8 (E7): an answer of another cluster ends the leadership, and counts for nothing. The
+/// process asks again, with pauses.
 #[test]
 fn another_cluster_is_not_heard() {
     let (mut s, created) = Stage::led("db");

@@ -10,7 +10,7 @@ use tenure_core::{Effect, Input, Protocol, Standing, Time, Value};
 
 pub(crate) use tenure_testkit::stage::{ms, name};
 
-/// etcd reports changes by itself, so the observer need not ask.
+/// etcd reports changes by itself, so an observer needs no interval.
 pub(crate) const OBSERVE: Command = Command::Observe { every: Duration::ZERO };
 
 /// A core, and the requests for which it waits.
@@ -166,9 +166,9 @@ impl Stage {
         self.hand(Input::Message { from: Store, message });
     }
 
-    /// Decides which branch an answered transaction took. Stories give only the reads: for a
-    /// confirmation those of its keys; for a look the first key with its lease, and the key before
-    /// the candidate's.
+    /// Decides which branch an answered transaction took. Stories give only the reads. For a
+    /// confirmation these are the reads of its keys; for a query of the queue, the first key with
+    /// its lease, and the key before the candidate's.
     fn branch(&self, call: CallId, reply: Reply) -> Reply {
         let asked = self.open.iter().find(|open| open.call == call);
         let witness = asked.and_then(|asked| witness(&asked.op));
@@ -205,7 +205,7 @@ impl Stage {
         self.answer(like, Reply::Unknown { why: "connection reset".into() });
     }
 
-    /// A transaction has written.
+    /// Answers a transaction that has written, and returns its revision.
     pub(crate) fn write(&mut self, like: &str) -> Revision {
         self.header.revision += 1;
         self.answer(like, so(vec![]));
@@ -221,7 +221,7 @@ impl Stage {
         self.write(&format!("if create({election}/"))
     }
 
-    /// A look finds the candidate's key, and no key before it.
+    /// A query of the queue finds the candidate's key, and no key before it.
     pub(crate) fn is_first(&mut self, election: &str, created: Revision) {
         let own = self.own(election, created);
         self.answer(&format!("if create({election}/"), so(vec![Some(own), None]));
@@ -329,7 +329,7 @@ impl Stage {
         KeyValue { key, value: "v".into(), created, modified: created, lease }
     }
 
-    /// The candidate's keys in these elections, out of many.
+    /// The candidate's keys in the elections of these numbers.
     pub(crate) fn owns(
         &self,
         created: &[Revision],
@@ -384,7 +384,7 @@ fn text(request: &Request) -> String {
     }
 }
 
-/// The candidate's key in a look, and the expected lease of that key.
+/// The candidate's key in a query of the queue, and the expected lease of that key.
 fn looks(op: &Op) -> Option<(&Bytes, LeaseId)> {
     let Op::Txn(Txn { when, then, .. }) = op else { return None };
     match (&when[..], &then[..]) {

@@ -16,7 +16,7 @@ fn enter_the_next_term(s: &mut Stage, election: &str, created: Revision) {
     s.renew(election, created);
 }
 
-/// The new lease is granted.
+/// Grants the new lease, and returns the former lease.
 fn get_the_next_lease(s: &mut Stage) -> LeaseId {
     let before = s.lease();
     s.answer("grant", Reply::Granted { ttl: 10 });
@@ -38,9 +38,8 @@ fn on(lease: LeaseId, kv: KeyValue) -> Option<KeyValue> {
     Some(KeyValue { lease: Some(lease), ..kv })
 }
 
-/// A former leader of etcd may hold a revocation of the lease, which its successor carries out
-/// late: renewals at the successor do not help. E does not move until the keys are on a lease of
-/// which the former leader has never heard. The leadership goes on.
+/// A former leader of etcd may hold a late revocation of the lease, so a renewal in a later term
+/// moves no E. E moves once the key is on a lease of which the former leader has never heard.
 #[test]
 fn renewal_in_later_term_moves_nothing() {
     let (mut s, created) = Stage::led("db");
@@ -63,10 +62,9 @@ fn renewal_in_later_term_moves_nothing() {
     assert!(s.until("db") > until.after(ms(2_500)) && s.leads("db"));
 }
 
-/// A member that was brought up to date with a snapshot names the term of its last applied entry,
-/// which may be over. Its reads and keep-alives name that term; the confirmation of a renewal is an
-/// entry, so the member names its true term from then on. E does not move in a later term, and the
-/// session asks for a lease.
+/// After a snapshot a member names the term of its last applied entry, which may be over. Its
+/// answers to reads and keep-alives name that term. The confirmation of a renewal is an entry of
+/// the log, so its answer names the present term, and the session asks for a lease in that term.
 #[test]
 fn a_header_that_is_behind_hides_no_term() {
     let (mut s, created) = Stage::led("db");
@@ -89,8 +87,8 @@ fn a_header_that_is_behind_hides_no_term() {
     assert!(s.asks("grant"), "{:#?}", s.requests());
 }
 
-/// A refused confirmation takes another key as its witness: a key that this user may not write
-/// blocks no other key. A missing key is lost alone.
+/// After a refused confirmation the session takes another key as the witness, because this user may
+/// not write the first one. A missing key ends only its own leadership.
 #[test]
 fn a_confirmation_takes_another_key_after_a_refusal() {
     let mut s = Stage::new();
@@ -122,7 +120,7 @@ fn single_header_establishes_no_term() {
     s.header.term += 1;
     s.answer("read db/", so(vec![Some(own.clone())]));
     assert!(!s.asks("grant"), "{:#?}", s.requests());
-    // Another member names the same term, which is no proof either.
+    // Member 2 answers the keep-alive, and member 1 the read: two members prove nothing.
     s.pass(ms(600));
     s.header.member = 2;
     s.answer("keep", Reply::Unknown { why: "connection reset".into() });
@@ -156,8 +154,8 @@ fn grant_of_earlier_term_is_dropped() {
     assert_ne!(s.lease(), lease);
 }
 
-/// A key may be on the new lease before the session knows, so the lease must not end before the
-/// claim.
+/// A key may be on the new lease before the session knows that. So the session does not use a new
+/// lease that ends before the claim.
 #[test]
 fn keys_avoid_shorter_lease() {
     let (mut s, created) = Stage::led("db");
@@ -192,8 +190,8 @@ fn leadership_counts_from_its_keys_lease() {
     assert!(!s.has_told("b: ended") && !s.asks("revoke"), "{:#?}", s.told());
 }
 
-/// The new lease was renewed without a key on it. All keys that move there confirm the renewal
-/// together: a leadership whose key is gone ends.
+/// The new lease was renewed before any key was on it. The confirmation reads all keys that have
+/// moved there, and a leadership whose key is missing ends.
 #[test]
 fn late_confirmation_reads_all_moved_keys() {
     let (mut s, a) = Stage::led("a");
@@ -211,9 +209,8 @@ fn late_confirmation_reads_all_moved_keys() {
     assert!(s.until("a") > until, "{:#?}", s.told());
 }
 
-/// The user may not move the key of a waiting candidate, so the new lease carries no key. The
-/// session keeps the new lease all the same. The former lease may run out meanwhile, and then no
-/// candidate can lead by the former lease.
+/// This user may not move the only key, so the new lease carries no key. The session still keeps
+/// and renews the new lease.
 #[test]
 fn new_lease_lasts_beside_unmovable_key() {
     let (mut s, created, _) = Stage::queued("a");
@@ -232,8 +229,8 @@ fn new_lease_lasts_beside_unmovable_key() {
     assert!(!s.has_told(" is over: ") && s.lease() == lease, "{:#?}", s.told());
 }
 
-/// etcd may carry out a move whose answer was lost, now or later. A read shows the outcome of the
-/// move. A key moves only from the lease on which it was, so that no late move takes the key back.
+/// The answer to a move was lost. The repeated move finds the key on the new lease. A move names
+/// the lease that carried the key, so a late move takes no key back.
 #[test]
 fn a_move_without_an_answer_is_looked_for() {
     let (mut s, created) = Stage::led("db");
@@ -251,7 +248,8 @@ fn a_move_without_an_answer_is_looked_for() {
     assert!(s.asks(&format!("revoke lease {old}")), "{:#?}", s.requests());
 }
 
-/// Several terms follow in a row: a key moves from any lease, and each lease goes when it is empty.
+/// Two terms follow each other. The key moves on from the second lease, and each former lease is
+/// revoked once it is empty.
 #[test]
 fn several_terms_follow_each_other() {
     let (mut s, created) = Stage::led("db");
@@ -260,7 +258,7 @@ fn several_terms_follow_each_other() {
     let first = get_the_next_lease(&mut s);
     let second = s.lease();
     let lost = s.asked("if create(db/").call;
-    // A move is on its way when another term begins: no key confirms the second lease.
+    // Another term begins while the move to the second lease is under way.
     s.header.term += 1;
     for _ in 0..2 {
         s.observe("db", None);
@@ -308,7 +306,7 @@ fn the_keys_of_those_who_wait_move_too() {
     assert!(s.leads("db"), "{:#?}", s.told());
 }
 
-/// A key that was deleted, or put on a foreign lease, is lost alone.
+/// A key that was deleted, or put on a foreign lease, ends only its own leadership.
 #[test]
 fn failed_move_shows_lost_key() {
     for taken in [false, true] {
@@ -334,8 +332,8 @@ fn failed_move_shows_lost_key() {
     }
 }
 
-/// The lease of the next term is refused while a key is made on the former lease. The campaign has
-/// ended by then, whatever etcd answers to the create, and no key is left.
+/// The grant of the next lease is refused while a create is under way: the campaign ends. The late
+/// answer to the create revives nothing, and the candidate searches for the key.
 #[test]
 fn late_answer_revives_no_refused_campaign() {
     let (mut s, a) = Stage::led("a");
@@ -349,8 +347,8 @@ fn late_answer_revives_no_refused_campaign() {
     assert!(s.requests().iter().any(|request| request.contains("read b/")), "{:#?}", s.requests());
 }
 
-/// A leader resigns while its key moves with others: the others move next, before the keys behind
-/// them.
+/// A move fails because the first of its 64 keys is missing. The other 63 keys move next, before
+/// the keys behind them.
 #[test]
 fn a_move_that_fails_leaves_the_others_first() {
     let mut s = Stage::new();
@@ -391,8 +389,8 @@ fn refused_move_is_split() {
     assert!(s.leads("a") && moved_keys(&s) == 1, "{:#?}", s.requests());
 }
 
-/// The answer to a move was lost: a waiting candidate finds its key on the new lease when it looks,
-/// and keeps its place.
+/// The answer to a move was lost. A waiting candidate finds its key on the new lease when it
+/// queries the queue, and keeps its place.
 #[test]
 fn waiting_candidate_finds_moved_key() {
     let (mut s, a) = Stage::led("a");
@@ -423,7 +421,7 @@ fn unwritable_keys_are_passed_over() {
     get_the_next_lease(&mut s);
     let until = s.until("e02");
     let refuse = |s: &mut Stage| s.answer("if create(e", denied());
-    // The last two keys are e00 and e01, each alone.
+    // The last two transactions contain e00 alone and e01 alone.
     for size in [64, 32, 16, 8, 4, 2, 1, 1] {
         assert_eq!(moved_keys(&s), size, "{:#?}", s.requests());
         refuse(&mut s);
@@ -445,8 +443,8 @@ fn unwritable_keys_are_passed_over() {
     assert!(moved_keys(&s) > 0, "{:#?}", s.requests());
 }
 
-/// A server may take fewer operations in a transaction: the session asks with fewer at once, and
-/// from then on, and loses no claim by that.
+/// A server accepts fewer operations than usual in a transaction. The session repeats the request
+/// with fewer operations at once, keeps to that number, and loses no claim.
 #[test]
 fn small_server_is_asked_in_parts() {
     let mut s = Stage::new();
@@ -499,7 +497,7 @@ fn enter_the_next_term_with_two(s: &mut Stage, a: Revision) {
     s.answer("read a/", so(vec![Some(own), Some(other)]));
 }
 
-/// The former lease goes only when it is empty, as its keys would go with it.
+/// The former lease is revoked only once it is empty, because its keys would go with it.
 #[test]
 fn the_lease_before_goes_when_it_is_empty() {
     let (mut s, created) = Stage::led("db");
@@ -529,8 +527,8 @@ fn given_lease_ends_all_leaderships() {
     assert!(s.position("no claim db") < s.position("revoke lease"), "{:#?}", s.told());
 }
 
-/// The session renews a given lease that is shorter than ours by its own length, and repeats a lost
-/// renewal in time.
+/// The lease that was handed in is shorter than the session's lease. The session renews that lease
+/// in time, and repeats a lost keep-alive in time.
 #[test]
 fn given_lease_may_be_shorter() {
     let lease = Duration::from_secs(30);
@@ -545,7 +543,7 @@ fn given_lease_may_be_shorter() {
         s.answer("keep lease 42", Reply::Alive { ttl: Some(5) });
     }
     s.pass(ms(1_700));
-    // The session does not wait too long for a lost answer.
+    // The keep-alive has no answer, and is repeated before the lease ends.
     let first = s.asked("keep lease 42").call;
     s.pass(ms(1_700));
     assert!(s.asked("keep lease 42").call > first && s.leads("db"), "{:#?}", s.requests());
@@ -558,7 +556,7 @@ fn ten_thousand_keys_move_in_parts() {
     let mut s = Stage::new();
     s.campaign("e0000");
     s.answer("grant", Reply::Granted { ttl: 10 });
-    // Every hundredth candidate leads, the others wait behind a foreign key.
+    // Every hundredth candidate leads, the others wait behind another candidate's key.
     for n in 0..keys {
         let election = format!("e{n:04}");
         if n > 0 {
@@ -598,8 +596,8 @@ fn ten_thousand_keys_move_in_parts() {
     assert!(s.asks(&format!("revoke lease {old}")), "{:#?}", s.requests().len());
 }
 
-/// A late event may be from before the session left the lease, so the session reads where the key
-/// is. A candidate whose key is on a foreign lease has lost the key.
+/// After a move, the watch shows the key on another lease. The event may be late, so the session
+/// reads the key. A key on a foreign lease is lost.
 #[test]
 fn key_on_foreign_lease_is_lost() {
     for taken in [false, true] {

@@ -10,8 +10,8 @@ fn old_auth() -> Reply {
     Reply::Refused(Refusal::Unauthenticated { said })
 }
 
-/// A key that may not be deleted is not reported as gone, and its deletion is repeated with pauses;
-/// the key goes with the lease, or when the right comes back.
+/// A deletion that this user lacks the right for is repeated with pauses, and the candidate reports
+/// no release. The key goes once the right comes back.
 #[test]
 fn a_key_that_may_not_be_deleted() {
     let (mut s, kept) = Stage::led("a");
@@ -41,7 +41,8 @@ fn a_key_that_may_not_be_deleted() {
     assert!(s.asked("if create(b/").op.to_string().contains("= 0 then put"));
 }
 
-/// No other candidate needs the lease: the session gives it up, and with it the key.
+/// This user may not delete the key, and no other candidate needs the lease. The session revokes
+/// the lease, and the key goes with it.
 #[test]
 fn undeletable_key_goes_with_lease() {
     let (mut s, _) = Stage::led("b");
@@ -100,7 +101,8 @@ fn refusal_for_space_leaves_doubt() {
     assert!(s.asks("keep"), "it was granted to us: {:#?}", s.told());
 }
 
-/// Ruling 5: the key of a candidate that left in doubt is watched until the lease ends.
+/// Ruling 5: a candidate that left after a create without a certain outcome watches its key. A
+/// broken watch is opened again.
 #[test]
 fn late_key_is_watched_again() {
     let (mut s, kept) = Stage::led("a");
@@ -133,7 +135,7 @@ fn leader_reads_key_after_broken_watch() {
     assert!(!s.leads("b") && s.has_told("b: ended"), "{:#?}", s.told());
 }
 
-/// A watch that is refused while looks are answered is reported, and asked for less and less often.
+/// A refused watch is reported, and repeated with growing pauses, although queries are answered.
 #[test]
 fn refused_watch_is_repeated_with_pauses() {
     let (mut s, created, other) = Stage::queued("db");
@@ -154,8 +156,7 @@ fn refused_watch_is_repeated_with_pauses() {
     assert!(looks < 40 && told, "{looks} looks in 20 s, refusal told: {told}");
 }
 
-/// Ruling 9: after a gap the observer reports the state again, because a subscriber would otherwise
-/// never hear of the gap.
+/// Ruling 9: after a gap the observer reports the state again, even if it is unchanged.
 #[test]
 fn after_a_gap_the_state_is_told_again() {
     let mut s = Stage::new();
@@ -167,7 +168,7 @@ fn after_a_gap_the_state_is_told_again() {
     assert!(s.has_told("leader 77"), "{:#?}", s.told());
 }
 
-/// Many events during one look cause only one more look.
+/// Many events during one read cause only one more read.
 #[test]
 fn looks_are_not_begun_again_for_each_event() {
     let mut s = Stage::new();
@@ -177,7 +178,7 @@ fn looks_are_not_begun_again_for_each_event() {
     }
     let looks = |s: &Stage| s.told().iter().filter(|line| line.contains("read a/*")).count();
     assert_eq!(looks(&s), 2, "the first, and one for all events: {:#?}", s.told());
-    // The answer is older than the last event.
+    // The answer is older than the last event, so the observer reads again.
     s.header.revision = 50;
     s.answer("read a/", so(vec![Some(s.other("a", 12))]));
     assert_eq!(looks(&s), 3, "{:#?}", s.told());
@@ -186,17 +187,17 @@ fn looks_are_not_begun_again_for_each_event() {
     assert_eq!(looks(&s), 3, "{:#?}", s.told());
 }
 
-/// Ruling 11 (E10): roles change in the middle of a campaign, and etcd answers requests with the
-/// older token that the revision of its auth store is old. The driver logs in again, which takes
-/// time; a call whose time runs out has an unknown outcome here, and open streams end. The core
-/// survives a driver that gives up sooner and reports a refused login, too.
+/// Ruling 11 (E10): roles change during a campaign, so etcd refuses the driver's older token. The
+/// driver logs in again, which takes time: calls become overdue, and streams end. The core also
+/// survives a driver that gives up and reports the refusal.
 #[test]
 fn the_auth_revision_changes_during_a_campaign() {
     let mut s = Stage::new();
     s.campaign("db");
     s.answer("grant", Reply::Granted { ttl: 10 });
     let end = s.now.after(ms(10_000));
-    // The driver repeats the create after the new login, and etcd carries it out, but too late.
+    // The driver repeats the create after the new login, and etcd carries it out after its
+    // deadline.
     let create = s.asked("if create(db/").call;
     s.pass(ms(3_000));
     assert!(s.has_told("making the key: outcome unknown: no answer in time"), "{:#?}", s.told());
@@ -209,7 +210,7 @@ fn the_auth_revision_changes_during_a_campaign() {
     s.answer("if create(db/", so(vec![Some(own.clone()), Some(other.clone())]));
     s.answer("watch db/77", Reply::Watching);
 
-    // The next change ends the stream, and a keep-alive is refused: E does not move, and the
+    // Roles change again: the watch ends, and a keep-alive is refused. E does not move, and the
     // campaign goes on.
     s.answer("watch db/77", old_auth());
     s.pass(ms(500));

@@ -17,10 +17,9 @@ fn led(nodes: usize) -> Stage {
     Stage::led(nodes, Mode::AtMostOne)
 }
 
-/// The text and the later NELI let a process lead after a stop of longer than S + T. The process
-/// then reads records that are milliseconds old, and has not heard of its loss. Its client counts
-/// the session from the moment at which it reads an answer to a heartbeat, and so reports the loss
-/// a session later.
+/// In the text and in the later NELI, a process leads after a stop of longer than S + T. The
+/// process then reads records that are milliseconds old, and its client reports the loss only a
+/// session later.
 #[test]
 fn stopped_owner_leads_no_more() {
     for (session, more) in [(6_000, 12_000), (6_500, 5_000)] {
@@ -34,16 +33,15 @@ fn stopped_owner_leads_no_more() {
         stage.go_on(0);
         stage.pass(ms(6_000));
         assert_eq!(stage.overlap(), NOTHING);
-        // The owner hears of its loss at last.
+        // The owner hears of its loss only now.
         stage.lose(0, &[0]);
         stage.pass(ms(12_000));
         assert_eq!((stage.overlap(), stage.leaders(X)), (NOTHING, vec![1]));
     }
 }
 
-/// The coordinator gives a static member's partition at once to a client with the same id. An
-/// application that stalls for longer than R loses its partition, while its session goes on.
-/// Neither process hears of the loss.
+/// Process 1 is assigned the partition, and process 0 does not hear of its loss. Kafka does so when
+/// a second client has the same static id, and when an application stalls for longer than R.
 #[test]
 fn replaced_owner_leads_no_more() {
     let mut stage = led(2);
@@ -57,8 +55,8 @@ fn replaced_owner_leads_no_more() {
     assert_eq!((stage.overlap(), stage.leaders(X)), (NOTHING, vec![1]));
 }
 
-/// The process first reads the records of the pause, and then hears that its session is over. The
-/// process takes the partition from no other process.
+/// Process 0 wakes, reads the records of the pause, and then hears that its session is over.
+/// Process 0 does not take the partition back from process 1.
 #[test]
 fn resumed_owner_leaves_its_successor_alone() {
     let mut stage = led(2);
@@ -89,7 +87,7 @@ fn new_assignment_needs_new_claim() {
     assert!(stage.claims(0, lost) > 0);
 }
 
-/// The owner reads records of others, but no record of its own arrives.
+/// Process 0 reads records of process 1, but none of its own.
 #[test]
 fn foreign_records_are_no_evidence() {
     let mut stage = led(2);
@@ -101,7 +99,7 @@ fn foreign_records_are_no_evidence() {
     assert_eq!(stage.ended(0, X), Some(&End::Lost(Loss::Expired)));
 }
 
-/// The record that is read back was sent at least 1.5 s ago, and T counts from then.
+/// The process reads each record at least 1.5 s after its send, and T counts from the send.
 #[test]
 fn evidence_counts_from_when_it_was_sent() {
     let mut stage = led(1);
@@ -115,8 +113,8 @@ fn evidence_counts_from_when_it_was_sent() {
     }
 }
 
-/// Process 0 is stopped, and its handle holds for the rest of T; process 1 is given its partition
-/// at once. `rates` are the rates of their clocks.
+/// Process 0 leads and is stopped. Process 1 is assigned its partition at once, and leads after a
+/// wait. `rates` are the rates of their clocks.
 fn taken_from_one_that_is_stopped(rates: [i64; 2]) -> Stage {
     let drift = if rates == [0, 0] { "0.001" } else { "0.1" }.parse().unwrap();
     let of = |node| Config { drift, ..config(node, Mode::AtMostOne) };
@@ -129,7 +127,7 @@ fn taken_from_one_that_is_stopped(rates: [i64; 2]) -> Stage {
     stage.assign(1, &[]);
     stage.pass(ms(9_000));
     assert_eq!(stage.leaders(X), [0]);
-    // Process 0 is stopped just after it has read a record of its own.
+    // Stop process 0 just after it has read a record of its own: its claim then holds for all of T.
     let until = |stage: &Stage| format!("{:?}", stage.standing(0, X));
     let before = until(&stage);
     stage.until(ms(1_000), |stage| until(stage) != before);
@@ -148,15 +146,15 @@ fn claimant_waits_for_earlier_leader() {
     assert!(stage.gap() < ms(200), "{:?}", stage.gap());
 }
 
-/// The leader's clock is as slow, and the claimant's as fast, as possible.
+/// The clock of the leader runs slow and that of the claimant fast, then the other way round.
 #[test]
 fn a_claimant_waits_for_the_slowest_leader() {
     assert_eq!(taken_from_one_that_is_stopped([-100, 100]).overlap(), NOTHING);
     assert_eq!(taken_from_one_that_is_stopped([100, -100]).overlap(), NOTHING);
 }
 
-/// The claim stays in its producer while the leader goes on: the leader is stopped just before the
-/// claim is appended.
+/// The producer of process 1 holds the claim back while process 0 leads. Process 0 is stopped just
+/// before the claim is appended.
 #[test]
 fn grace_period_counts_from_read_back() {
     let mut stage = led(2);
@@ -170,7 +168,7 @@ fn grace_period_counts_from_read_back() {
     assert_eq!((stage.overlap(), stage.leaders(X)), (NOTHING, vec![1]));
 }
 
-/// The leader has a longer T, of which the claimant hears while its own claim is on its way.
+/// The leader has a longer T. The claimant hears of this T only while its own claim is on its way.
 #[test]
 fn claimant_waits_for_longest_takeover() {
     let longer = Config { takeover: ms(12_000), ..config(0, Mode::AtMostOne) };
@@ -194,7 +192,7 @@ fn claimant_waits_for_longest_takeover() {
     assert_eq!(told(&stage), 1);
 }
 
-/// Two processes with a longer T are heard, and there is room to remember one of them.
+/// Processes with a longer T write records, and the claimant can remember only one other process.
 #[test]
 fn claimant_waits_for_unremembered_process() {
     let mut alone = config(0, Mode::AtMostOne);
@@ -215,8 +213,8 @@ fn claimant_waits_for_unremembered_process() {
     assert_eq!(stage.leaders(X), [0]);
 }
 
-/// Process 0 is stopped, and process 1 gets its partition and leads. Process 0 wakes, hears after
-/// `hears` that it owns nothing, and makes no claim.
+/// Process 0 is stopped, and process 1 leads its partition. Process 0 wakes, hears after `hears`
+/// that it owns nothing, and makes no claim.
 fn wakes_beside_a_leader(stage: &mut Stage, hears: Duration) {
     stage.assign(1, &[0]);
     stage.pass(ms(8_000));
@@ -231,8 +229,8 @@ fn wakes_beside_a_leader(stage: &mut Stage, hears: Duration) {
     assert_eq!(stage.ended(1, X), None);
 }
 
-/// The process was stopped after it had read its claim back, in its grace period. Another process
-/// leads by now, whose claim is unread when the first process wakes.
+/// Process 0 is stopped in its grace period, after it has read its claim back. Process 1 claims and
+/// leads. Process 0 wakes, and has not read that claim yet.
 #[test]
 fn resumed_process_reads_before_claiming() {
     let mut stage = Stage::new(2, Mode::AtMostOne);
@@ -244,9 +242,8 @@ fn resumed_process_reads_before_claiming() {
     wakes_beside_a_leader(&mut stage, ms(50));
 }
 
-/// The claim was void already when its process was stopped. After its wake-up the process reads
-/// another claim of that time, together with its own records since, before it hears that it owns
-/// nothing.
+/// The claim of process 0 is void, and process 0 is stopped. Process 1 claims and leads. Process 0
+/// wakes, reads that claim and records of its own, and hears only then that it owns nothing.
 #[test]
 fn foreign_claim_delays_own_claim() {
     let mut stage = led(2);
@@ -258,8 +255,8 @@ fn foreign_claim_delays_own_claim() {
     wakes_beside_a_leader(&mut stage, ms(300));
 }
 
-/// During the pause the reader has come to a record that it cannot read: the process reads none of
-/// its own records back.
+/// While the process is stopped, its reading ends. After the stop the process reads none of its own
+/// records back.
 #[test]
 fn resumed_process_seeks_silent_partition() {
     let mut stage = led(1);
@@ -269,13 +266,13 @@ fn resumed_process_seeks_silent_partition() {
     stage.stick(0);
     stage.hand(0, Input::Timeout);
     stage.go_on(0);
-    // The wait lasts T until the partition is read anew, then G, and the delays of records.
+    // The process waits for T, reads the partition anew, and claims; then G passes.
     stage.pass(ms(10_000));
     assert_eq!(stage.leaders(X), [0]);
 }
 
-/// The process runs for less than an interval between its stops, and reads its own records of that
-/// time.
+/// Between its stops the process runs for less than a publish interval, and reads its own records
+/// of that time.
 #[test]
 fn resumed_process_claims_after_own_record() {
     let mut stage = led(1);
@@ -300,8 +297,8 @@ fn longer_led() -> Stage {
     stage
 }
 
-/// The leader's records are on their way for longer than the claimant waits, and arrive together
-/// with the records that the claimant writes then.
+/// The claimant is cut off, and reads the leader's late records only after its own grace period,
+/// together with its own records.
 #[test]
 fn late_record_extends_grace_period() {
     let mut stage = longer_led();
@@ -321,7 +318,7 @@ fn late_record_extends_grace_period() {
     assert_eq!((stage.overlap(), stage.leaders(X)), (NOTHING, vec![1]));
 }
 
-/// The claimant heard the leader while it was an observer, and has not heard the leader since.
+/// The claimant heard the leader only before it stood for the role.
 #[test]
 fn earlier_record_extends_grace_period() {
     let mut stage = longer_led();
@@ -336,8 +333,8 @@ fn earlier_record_extends_grace_period() {
     assert_eq!((stage.overlap(), stage.leaders(X)), (NOTHING, vec![1]));
 }
 
-/// A process without claims leads as long as it reads: a claimant does not lead beside this
-/// process.
+/// Process 0 makes no claims, and leads as long as it reads. Process 1 claims, and must not lead
+/// beside process 0.
 #[test]
 fn claimant_waits_for_claimless_member() {
     let mut stage = Stage::with(vec![config(0, Mode::AtLeastOne), config(1, Mode::AtMostOne)]);
@@ -362,7 +359,7 @@ fn claimant_waits_for_claimless_member() {
 #[test]
 fn missing_record_voids_claim() {
     let mut stage = led(1);
-    // The claim is appended, and never reaches the reader.
+    // The log has the claim, but the reader skips it.
     let claim = stage.stranger(Kind::Claim);
     let offset = stage.append(0, Said::Entry(claim));
     stage.skip(0, 0);
@@ -381,7 +378,7 @@ fn unreadable_record_voids_claim() {
     stage.append(0, Said::Unreadable);
     stage.pass(ms(100));
     assert_eq!(stage.ended(0, X), Some(&End::Lost(Loss::Reassigned)));
-    // The same holds for a record with lists that no honest process writes.
+    // A record with an impossible list counts as unreadable.
     let mut stage = led(1);
     let mut long = stage.stranger(Kind::Beat);
     let role = |first, last| tenure_core::nele::RoleRange {
@@ -394,8 +391,7 @@ fn unreadable_record_voids_claim() {
     assert_eq!(stage.leaders(X), [0_usize; 0]);
 }
 
-/// A producer writes a process's claim twice, and another process claims in between. The process
-/// reads that other claim and the copy at once.
+/// A producer writes the process's claim twice, with another process's claim between the copies.
 #[test]
 fn copied_claim_hides_no_other() {
     let mut stage = led(1);
@@ -420,8 +416,7 @@ fn a_claim_of_another_group_voids_nothing() {
     assert_eq!(stage.leaders(X), [0]);
 }
 
-/// Two elections may have groups of one name, and may count partitions differently: they share only
-/// the topic.
+/// Another election shares the topic, and has a group of the same name.
 #[test]
 fn other_election_ends_nothing() {
     for partitions in [2, 4] {
@@ -434,7 +429,7 @@ fn other_election_ends_nothing() {
     }
 }
 
-/// The claim was appended, and will not be read.
+/// The reading ends before it brings the claim back.
 #[test]
 fn broken_reading_repeats_claim_soon() {
     let broken = |stage: &mut Stage| {
@@ -455,7 +450,7 @@ fn broken_reading_repeats_claim_soon() {
         assert_eq!(stage.claims(0, tenure_core::Time::ZERO), 1);
         ends(&mut stage);
         let config = config(0, Mode::AtMostOne);
-        // The wait is the delay, two pauses at most, the grace period, and the delay of a record.
+        // The delay of the claim, two pauses at most, G, and the delay of a record.
         let soon = config.grace_period() + 4 * config.publish_interval;
         let took = stage.until(ms(20_000), |stage| stage.leaders(X) == [0]);
         assert!(took <= soon, "{took:?}");
@@ -477,7 +472,7 @@ fn lost_partition_is_not_claimed() {
     }
 }
 
-/// A claim before the end of the partition is found would never be read back.
+/// The process first finds the end of the partition: an earlier claim would never be read back.
 #[test]
 fn claim_waits_for_found_end() {
     let mut stage = Stage::new(1, Mode::AtMostOne);
@@ -486,7 +481,7 @@ fn claim_waits_for_found_end() {
     stage.pass(ms(20_000));
     let begin = tenure_core::Time::ZERO;
     assert_eq!(stage.claims(0, begin), 0);
-    // The process asks again, with pauses.
+    // The process asks for the end again and again, with pauses.
     let reads = stage.asked(0, |request| matches!(request, Request::Read { .. }));
     assert!((3..30).contains(&reads), "{reads}");
     stage.nodes[0].own.no_end.clear();
@@ -495,7 +490,7 @@ fn claim_waits_for_found_end() {
     assert_eq!(stage.claims(0, begin), 1);
 }
 
-/// Reading was interrupted while the claim was on its way, and went on behind the claim.
+/// The reading breaks while the claim is on its way, and goes on above the claim.
 #[test]
 fn unread_claim_is_repeated() {
     let mut stage = Stage::new(1, Mode::AtMostOne);
@@ -503,20 +498,20 @@ fn unread_claim_is_repeated() {
     let claimed = |stage: &Stage| stage.claims(0, tenure_core::Time::ZERO) == 1;
     stage.until(ms(1_000), claimed);
     let (reading, _) = stage.reading(0, 0);
-    // The end is found behind the claim, and the acknowledgement comes later.
+    // The claim is appended, and its acknowledgement is still on the way.
     stage.pass(ms(6));
     let (partition, why) = (Partition(0), "reset".into());
     stage.report(0, Report::Broken { partition, reading, why });
     stage.pass(ms(10_000));
     assert_eq!(stage.leaders(X), [0]);
     assert_eq!(stage.claims(0, tenure_core::Time::ZERO), 2);
-    // The process also repeats the claim if no acknowledgement comes.
+    // The process also repeats a claim without an acknowledgement.
     let mut stage = Stage::new(1, Mode::AtMostOne);
     stage.nodes[0].own.holds_back = true;
     stage.stand(0, X, &[0]);
     stage.pass(ms(3_900));
     assert_eq!(stage.claims(0, tenure_core::Time::ZERO), 1, "one is under way at most");
-    // The next claim comes after T, and after the pause that follows each claim.
+    // The next claim comes after T and a pause.
     stage.pass(ms(1_200));
     assert_eq!(stage.claims(0, tenure_core::Time::ZERO), 2);
 }
@@ -527,7 +522,7 @@ fn failed_claim_is_repeated_after_pause() {
     stage.nodes[0].own.cannot_write = true;
     stage.stand(0, X, &[0]);
     stage.pass(ms(20_000));
-    // The claim fails after a second, and the next comes half a second to a second later.
+    // The claim fails after 1 s, and the next one follows 0.5 to 1 s later.
     let claims = stage.claims(0, tenure_core::Time::ZERO);
     assert!((10..=13).contains(&claims), "{claims}");
     let trouble = |event: &Event| matches!(event, Event::Own(OwnEvent::Trouble { .. }));
@@ -537,8 +532,8 @@ fn failed_claim_is_repeated_after_pause() {
     assert_eq!(stage.leaders(X), [0]);
 }
 
-/// Two processes that both believe to own the partition would take it from each other at every
-/// step.
+/// Without the pause, two processes that both believe they own the partition would void each
+/// other's claims for ever.
 #[test]
 fn a_claim_is_repeated_after_a_pause() {
     let mut stage = led(1);
@@ -554,7 +549,8 @@ fn a_claim_is_repeated_after_a_pause() {
     assert_eq!(stage.leaders(X), [0]);
 }
 
-/// A late record, or a record of an earlier run of this process, is foreign or counts for nothing.
+/// Beats of an earlier run of this process are no evidence, and a claim of that run voids the
+/// present claim.
 #[test]
 fn earlier_run_counts_as_foreign() {
     let mut stage = led(1);
@@ -626,8 +622,8 @@ fn a_campaign_says_what_it_waits_for() {
     assert_eq!(waits(&stage, 1), behind(true, "n0"));
 }
 
-/// An eager strategy takes every partition from every process at a join: the price is a grace
-/// period for each role, also where the owner stays the same.
+/// With an eager strategy a join revokes every partition of every process. Each role then waits for
+/// a grace period, even if the owner stays the same.
 #[test]
 fn eager_join_costs_a_grace_period() {
     let mut stage = led(2);

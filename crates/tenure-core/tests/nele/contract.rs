@@ -257,7 +257,7 @@ impl<const AT_MOST_ONE: bool> Subject for Processes<AT_MOST_ONE> {
     type Store = Logs;
 
     const NODES: usize = NODES;
-    // Bound on the debug output: more bytes than this flood left.
+    // A bound on the debug output: this flood left fewer bytes.
     const DEBUG_BYTES_MAX: usize = 60_000;
 
     fn core(node: usize) -> Nele {

@@ -26,7 +26,7 @@ fn a_claim_and_its_grace_period() {
     golden("a_claim_and_its_grace_period", stage);
 }
 
-/// The owner does not hear of its loss.
+/// The owner reads another process's claim before it hears of its loss.
 #[test]
 fn a_foreign_claim() {
     let mut stage = Stage::led(2, Mode::AtMostOne);

@@ -32,7 +32,7 @@ fn fence_holds_epoch_and_offset() {
     assert_eq!(stage.fence(0, X), Some(5 * EPOCH + offset));
 }
 
-/// A log has lost its end: the next claim has a lower offset, and a later epoch.
+/// The log loses its end. The next claim then has a lower offset, and a later epoch.
 #[test]
 fn fences_grow_across_a_truncation() {
     let mut stage = Stage::new(1, Mode::AtMostOne);
@@ -55,9 +55,9 @@ fn fences_grow_across_a_truncation() {
     assert!(after % EPOCH < before % EPOCH && after / EPOCH == 1, "{before} {after}");
 }
 
-/// A process has claimed and is stopped; a second process claims and leads, and this second claim
-/// is lost with the end of the log. The first process has read no lost record, and its grace period
-/// is long over: by its earlier claim, its fence would be below the fence of the second process.
+/// Process 0 claims and is stopped. Process 1 claims and leads, and the log loses its claim.
+/// Process 0 has read none of the lost records. A fence from its earlier claim would be below the
+/// fence of process 1.
 #[test]
 fn truncation_spends_earlier_claims() {
     let mut stage = Stage::new(2, Mode::AtMostOne);
@@ -78,8 +78,8 @@ fn truncation_spends_earlier_claims() {
     assert_eq!(stage.fence(0, X).map(|fence| fence / EPOCH), Some(1), "it has claimed anew");
 }
 
-/// The process had claimed the partition before, resigned the role, and read on for another role;
-/// since then another process has led by a later claim that was lost.
+/// Process 0 claims the partition, resigns a role, and is stopped. Process 1 leads the role, and
+/// the log loses its claim. Process 0 stands for the role again.
 #[test]
 fn role_after_truncation_needs_new_claim() {
     let mut stage = Stage::new(2, Mode::AtMostOne);
@@ -100,9 +100,9 @@ fn role_after_truncation_needs_new_claim() {
     assert_eq!(stage.fence(0, X).map(|fence| fence / EPOCH), Some(1), "it has claimed anew");
 }
 
-/// Two processes believe to own the partition. The first has not read the claim of the second when
-/// this claim is lost with its epoch. The second is stopped, and takes office by the lost claim
-/// within T of its last record.
+/// Both processes believe they own the partition. Process 0 is cut off, and does not read the claim
+/// of process 1. Process 1 reads its claim back, and is stopped; the log loses this claim with its
+/// epoch. Process 1 may still take office by the lost claim.
 #[test]
 fn a_claim_of_a_later_epoch_waits_anew() {
     let mut stage = Stage::new(2, Mode::AtMostOne);
@@ -119,8 +119,8 @@ fn a_claim_of_a_later_epoch_waits_anew() {
     let records = stage.own.logs[0].records.len() - left;
     stage.truncate(0, records);
     stage.cut_off(0, false);
-    // The second process may take office until T after its last record. Counted from its earlier
-    // claim, the first process would take office before that.
+    // Process 1 may take office until T after its last record. Process 0 would take office earlier
+    // if G counted from its claim of the earlier epoch.
     stage.pass(ms(3_700));
     stage.go_on(1);
     stage.pass(ms(200));
@@ -133,9 +133,9 @@ fn a_claim_of_a_later_epoch_waits_anew() {
     assert!(stage.fence(0, X) > Some(lost));
 }
 
-/// The claim of the second process is lost with its epoch, and the second has a longer T, of which
-/// the first has heard. The first led long before. The first resigns the role and stands for the
-/// role again, so that it must claim anew, later than the second.
+/// Process 1 has a longer T, and process 0 has heard of it. Process 0 leads, and does not read the
+/// claim of process 1. The log loses this claim with its epoch. Process 0 resigns the role, stands
+/// again, and claims anew.
 #[test]
 fn later_epoch_waits_for_longest_takeover() {
     let longer = Config { takeover: ms(16_000), ..config(1, Mode::AtMostOne) };
@@ -156,7 +156,7 @@ fn later_epoch_waits_for_longest_takeover() {
     stage.cut_off(0, false);
     stage.command(0, X, Command::Resign);
     stage.campaign(0, X);
-    // The second process may take office until a little more than sixteen seconds after its own
+    // Process 1 may take office by its lost claim until a little more than 16 s after its own
     // record.
     stage.pass(ms(15_300));
     stage.go_on(1);
@@ -170,7 +170,7 @@ fn later_epoch_waits_for_longest_takeover() {
     assert_eq!(stage.told(1, by_it), 1, "by the claim that was lost");
 }
 
-/// The group counts its generations, and this process its rebalances; both begin again.
+/// Rebalance numbers begin again with each process: they must not decide on fences.
 #[test]
 fn fences_grow_from_process_to_process() {
     let mut stage = led(2);
@@ -209,15 +209,15 @@ fn without_a_fence_nobody_leads() {
                 if obstacles[0].label == "no-fence")
         };
         assert!(stage.told(0, refused) >= 1);
-        // The next claim is in a batch with a leader epoch.
+        // The batch of the next claim has a leader epoch.
         stage.own.logs[0].epoch = Some(7);
         stage.pass(ms(8_000));
         assert_eq!(stage.fence(0, X).map(|fence| fence / EPOCH), Some(7));
     }
 }
 
-/// The process keeps its partition for another role; the fence of the resigned role does not come
-/// back.
+/// The process keeps its partition for another role. The resigned role comes back with a later
+/// fence.
 #[test]
 fn resigned_role_gets_another_fence() {
     let mut stage = led(1);
@@ -235,7 +235,7 @@ fn resigned_role_gets_another_fence() {
     assert_eq!(stage.ended(0, "x/2"), None);
 }
 
-/// The process reads none of its own records for longer than T, and then reads them again.
+/// The client holds the process's records back for longer than T, and then writes them.
 #[test]
 fn expired_leadership_gets_another_fence() {
     let mut stage = led(1);

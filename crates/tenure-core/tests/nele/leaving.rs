@@ -56,8 +56,8 @@ fn close_without_lead_on_ends() {
     assert_eq!(leaves(&stage, 0), 1);
 }
 
-/// The work stops, then the process leaves the group: no other process leads before the work has
-/// stopped.
+/// The process first ends its leaderships, and then leaves the group: no other process leads before
+/// the work has stopped.
 #[test]
 fn exclusive_leaderships_end_before_leaving() {
     for lead_on in [true, false] {
@@ -98,7 +98,8 @@ fn resign_all_leaves_and_rejoins() {
     }
 }
 
-/// The process will stand for the lost role again as soon as its work has ended.
+/// A process that has lost its last role stays a member for a while, because it may stand again
+/// once its work has ended.
 #[test]
 fn member_lingers_after_last_loss() {
     let mut stage = Stage::led(1, Mode::AtMostOne);
@@ -147,7 +148,7 @@ fn to_leave_takes_no_longer_than_r() {
     assert_eq!((joins(&stage, 0), released(&stage, 0)), (1, 0));
     stage.pass(ms(200));
     assert_eq!((joins(&stage, 0), released(&stage, 0)), (2, 1));
-    // The answer of the first membership comes after all, and does not count for the next.
+    // The late answer to the first departure does not end the second membership.
     stage.report(0, Report::Left(Membership(1)));
     stage.assign(0, &[0]);
     stage.pass(ms(6_000));
@@ -184,7 +185,7 @@ fn first_campaign_joins_last_leaves() {
     assert_eq!(stage.published(0, quiet), []);
 }
 
-/// The work takes a while to end; then the process stands again, or does not.
+/// After the end of its work the process stands again, or leaves.
 #[test]
 fn member_lingers_after_losing_all() {
     for again in [true, false] {
@@ -199,8 +200,8 @@ fn member_lingers_after_losing_all() {
     }
 }
 
-/// Others stand for roles of a partition that this process owns, but this process stands for none
-/// of these roles.
+/// Process 1 stands for roles of a partition that process 0 owns. Process 0 stands for none of
+/// these roles.
 #[test]
 fn owner_reports_unfilled_roles() {
     let mut stage = Stage::led(2, Mode::AtLeastOne);
@@ -213,7 +214,7 @@ fn owner_reports_unfilled_roles() {
         told.next()
     };
     assert_eq!(unfilled(&stage), None);
-    // The other partition decides on x/1 and x/3.
+    // Partition 1 decides on the odd roles.
     for role in 1..8 {
         stage.campaign(1, &format!("x/{role}"));
     }
@@ -234,8 +235,8 @@ fn owner_reports_unfilled_roles() {
     assert_eq!(unfilled(&stage), Some((None, None, 0)));
 }
 
-/// A process of any group counts as a successor. A silence does not end this, because a process may
-/// have a longer publish interval.
+/// A process of any group counts as a successor for as long as it could lead. A short silence ends
+/// nothing, because that process may have a longer publish interval.
 #[test]
 fn standing_process_could_follow() {
     let mut stage = Stage::new(2, Mode::AtMostOne);

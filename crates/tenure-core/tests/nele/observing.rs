@@ -22,7 +22,7 @@ fn unknown(stage: &Stage, node: usize) -> bool {
     matches!(stage.view(node, X), Some(View::Unknown { .. }))
 }
 
-/// Two candidates, the first of which leads, and an observer.
+/// Processes 0 and 1 campaign, process 0 leads, and process 2 can observe.
 fn looked_at(mode: Mode) -> Stage {
     looked_at_with((0..3).map(|node| config(node, mode)).collect())
 }
@@ -68,7 +68,7 @@ fn view_shows_last_record() {
     assert!(leader(&stage, 2).heard.unwrap() > before.after(ms(3_000)));
 }
 
-/// A client that begins to read before the end that it found hands on old records.
+/// A client hands on records from before the end that it has found.
 #[test]
 fn records_before_end_show_no_leader() {
     let mut stage = looked_at(Mode::AtLeastOne);
@@ -86,7 +86,7 @@ fn records_before_end_show_no_leader() {
     assert_eq!(stage.told(2, leader), 0);
 }
 
-/// The observer may look up the end of a partition, but may not read the partition.
+/// The observer may look up the end of the partition, but may not read records.
 #[test]
 fn broken_reading_shows_no_vacancy() {
     let mut stage = looked_at(Mode::AtMostOne);
@@ -104,7 +104,7 @@ fn broken_reading_shows_no_vacancy() {
     assert_eq!(stage.leaders(X), [0]);
 }
 
-/// The break is reported once more, when the next reading is open.
+/// The ledger reports the break again after the next reading has opened.
 #[test]
 fn an_old_reading_breaks_nothing() {
     let mut stage = Stage::new(1, Mode::AtMostOne);
@@ -118,7 +118,7 @@ fn an_old_reading_breaks_nothing() {
     assert!(vacant(&stage, 0), "{:?}", stage.view(0, X));
 }
 
-/// A leader that was heard may lead on while the ledger is silent.
+/// The ledger is silent for the observer, and the leader goes on.
 #[test]
 fn silent_ledger_shows_no_vacancy() {
     let mut stage = looked_at(Mode::AtMostOne);
@@ -131,12 +131,12 @@ fn silent_ledger_shows_no_vacancy() {
     }
     assert!(unknown(&stage, 2) && stage.leaders(X) == [0]);
     stage.cut_off(2, false);
-    // The questions become rarer.
+    // By now the observer repeats its question only rarely.
     stage.pass(ms(60_000));
     assert_eq!(&*leader(&stage, 2).id, "n0");
 }
 
-/// The observer missed the records of the time in which it did not look.
+/// The observer stops observing while a leader takes office, and then observes again.
 #[test]
 fn new_observer_knows_no_vacancy() {
     let mut stage = Stage::new(3, Mode::AtMostOne);
@@ -159,7 +159,7 @@ fn new_observer_knows_no_vacancy() {
     assert_eq!(stage.view(2, X), None, "it listens");
 }
 
-/// A process remembers at most as many roles of another process as it may have itself.
+/// A process remembers no more roles of another process than it may have itself.
 #[test]
 fn excess_roles_of_leader_are_forgotten() {
     let mut configs: Vec<_> = (0..3).map(|node| config(node, Mode::AtMostOne)).collect();
@@ -175,7 +175,7 @@ fn excess_roles_of_leader_are_forgotten() {
     assert_eq!(stage.nodes[2].core.seen().count(), 2);
 }
 
-/// The leader may lead the forgotten role, too, beside the roles that are remembered.
+/// The leader leads more roles than the observer remembers, the observed role among them.
 #[test]
 fn forgotten_role_shows_no_vacancy() {
     let mut configs: Vec<_> = (0..3).map(|node| config(node, Mode::AtMostOne)).collect();
@@ -195,7 +195,7 @@ fn forgotten_role_shows_no_vacancy() {
     }
 }
 
-/// No process stands for the role, and another process writes on and on for another role.
+/// No process stands for the role; another process writes for another role.
 #[test]
 fn role_without_candidates_is_vacant() {
     for mode in [Mode::AtLeastOne, Mode::AtMostOne] {
@@ -210,8 +210,8 @@ fn role_without_candidates_is_vacant() {
     }
 }
 
-/// A leader of another group is heard; the leader of the observer's own group is silent, and still
-/// leads.
+/// The leader of the observer's group is silent and still leads. A leader of another group is
+/// heard.
 #[test]
 fn silent_leader_stays_beside_other_group() {
     let of = |node: usize| {
@@ -230,8 +230,8 @@ fn silent_leader_stays_beside_other_group() {
     assert_eq!(&*leader(&stage, 2).id, "n0");
 }
 
-/// An asker that names no group sees the leader of each group, and no vacancy before the last of
-/// them is gone.
+/// An asker that names no group sees the leaders of all groups. The asker reports a vacancy only
+/// after the last of them has gone.
 #[test]
 fn unnamed_group_shows_all_leaders() {
     let of = |node: usize| {
@@ -258,8 +258,8 @@ fn unnamed_group_shows_all_leaders() {
     assert!(vacant(&stage, 2), "{:?}", stage.view(2, X));
 }
 
-/// The process reads two partitions: the first brings no more records, and the second is taken
-/// away.
+/// The process reads two partitions. Partition 1 brings no more records, and then partition 0 is
+/// revoked.
 #[test]
 fn silent_reading_leaves_a_gap() {
     let mut stage = Stage::new(1, Mode::AtMostOne);
@@ -276,8 +276,8 @@ fn silent_reading_leaves_a_gap() {
     assert!(unknown(&stage, 0), "{:?}", stage.view(0, X));
 }
 
-/// The first partition brings no more records before the process finds the end of the next
-/// partition: the records in between are missing.
+/// Partition 0 brings no more records, and only later the process begins to read partition 1. The
+/// process misses the records in between.
 #[test]
 fn readings_without_overlap_leave_gap() {
     let mut stage = Stage::new(1, Mode::AtMostOne);
@@ -294,7 +294,7 @@ fn readings_without_overlap_leave_gap() {
     assert!(unknown(&stage, 0), "{:?}", stage.view(0, X));
 }
 
-/// A process of a later version has written a record, perhaps of a leader.
+/// A process of a later version writes a record, perhaps as a leader.
 #[test]
 fn unreadable_record_is_a_gap() {
     for stands in [false, true] {
@@ -317,8 +317,8 @@ fn unreadable_record_is_a_gap() {
     }
 }
 
-/// The leaders of another group may lead for a minute after they were heard, and none of them is
-/// shown.
+/// A process of another group leads for up to a minute after each record. An observer does not show
+/// leaders of other groups.
 #[test]
 fn another_group_keeps_no_role_from_being_vacant() {
     let mut stage = Stage::new(1, Mode::AtMostOne);
@@ -335,7 +335,7 @@ fn another_group_keeps_no_role_from_being_vacant() {
     assert!(vacant(&stage, 0), "{:?}", stage.view(0, X));
 }
 
-/// A process without room may have forgotten a leader.
+/// An observer that can remember one process may have forgotten a leader.
 #[test]
 fn forgotten_leader_shows_no_vacancy() {
     let mut configs: Vec<_> = (0..3).map(|node| config(node, Mode::AtMostOne)).collect();
@@ -349,7 +349,7 @@ fn forgotten_leader_shows_no_vacancy() {
     assert!(stage.leaders(X) == [0] && unknown(&stage, 2), "{:?}", stage.view(2, X));
 }
 
-/// The second of two silent leaders is shown as silent in time, too.
+/// Two leaders fall silent, one after the other.
 #[test]
 fn silent_leaders_are_marked_in_time() {
     let mut stage = looked_at(Mode::AtLeastOne);
@@ -364,8 +364,8 @@ fn silent_leaders_are_marked_in_time() {
     assert!(stage.nodes[2].core.seen().all(|seen| seen.silent));
 }
 
-/// The partition that decides on a role cannot be read, and every member writes to the other
-/// partitions, too. A process whose reading broke also tries the first partition again.
+/// Partitions 0 to 2 cannot be read. The observer reads partition 3, because every member writes
+/// there, too. After a break the observer reads partition 3 again.
 #[test]
 fn unreadable_partition_is_replaced() {
     let config = |node| Config { partitions: 4, ..config(node, Mode::AtMostOne) };
@@ -383,8 +383,8 @@ fn unreadable_partition_is_replaced() {
     assert_eq!(reads(&stage), Some(3));
 }
 
-/// A busy broker answers a question about the end of the only partition only when the question is
-/// repeated.
+/// The broker answers the observer's question about the end of the only partition only when the
+/// question is repeated.
 #[test]
 fn slow_answers_hide_no_vacancy() {
     let config = Config { partitions: 1, ..config(0, Mode::AtMostOne) };
@@ -400,7 +400,7 @@ fn slow_answers_hide_no_vacancy() {
     assert!(vacant(&stage, 0), "{:?}", stage.view(0, X));
 }
 
-/// Observers do not wait until a departed leader has been silent for a long time.
+/// Observers drop a departed leader without waiting for a silence.
 #[test]
 fn departed_leader_is_not_shown() {
     let mut stage = looked_at(Mode::AtMostOne);
@@ -412,7 +412,7 @@ fn departed_leader_is_not_shown() {
     assert!(vacant(&stage, 2), "{:?}", stage.view(2, X));
 }
 
-/// A new observer sees the leaders that were heard lately, for as long as they may lead.
+/// A new observer sees leaders that were heard before, as long as they may lead.
 #[test]
 fn new_observer_sees_recent_leaders() {
     let mut stage = looked_at(Mode::AtMostOne);
@@ -427,7 +427,7 @@ fn new_observer_sees_recent_leaders() {
     assert!(unknown(&stage, 2), "{:?}", stage.view(2, X));
 }
 
-/// The leader leads for as long as its terms say, and may be silent.
+/// The leader's terms have a longer T: the leader may be silent for longer, and still lead.
 #[test]
 fn longer_takeover_is_shown_longer() {
     let with = |node, takeover| Config { takeover, ..config(node, Mode::AtMostOne) };
@@ -450,8 +450,8 @@ fn longer_takeover_is_shown_longer() {
     assert!(!stage.leads(0, X) && vacant(&stage, 2), "{:?}", stage.view(2, X));
 }
 
-/// The time of a shown leader has run out when the application observes again: the leader is shown
-/// no more.
+/// The shown leader's time runs out while the observer is stopped. Then the application observes
+/// again.
 #[test]
 fn second_observe_reports_unknown() {
     let mut stage = looked_at(Mode::AtMostOne);
@@ -469,7 +469,7 @@ fn second_observe_reports_unknown() {
     assert!(unknown(&stage, 2), "{:?}", stage.view(2, X));
 }
 
-/// A new observer that hears no record does not show a leader for longer than the leader may lead.
+/// A new observer hears no record, and drops the leader once its time has run out.
 #[test]
 fn new_observer_of_silence_reports_unknown() {
     let mut stage = looked_at(Mode::AtLeastOne);
@@ -497,8 +497,7 @@ fn members_see_leaders_of_all_partitions() {
     assert!(leader(&stage, 0).until.is_some());
 }
 
-/// The leader is stopped when the first observer begins: no record of this leader is read, and it
-/// may still lead.
+/// The leader is stopped before the first observer begins, and may still lead.
 #[test]
 fn vacancy_waits_for_unheard_leaders() {
     let mut stage = looked_at(Mode::AtMostOne);
@@ -531,8 +530,7 @@ fn silent_leader_is_dropped_in_time() {
     assert_eq!(&*leader(&stage, 2).id, "n1");
 }
 
-/// The entry of the old leader counts as much as the entry of the new leader, until the old leader
-/// is silent.
+/// In `at_least_one` the earlier leader is shown beside the new leader until it is silent.
 #[test]
 fn two_leaders_are_shown_as_two() {
     let mut stage = looked_at(Mode::AtLeastOne);
@@ -547,7 +545,7 @@ fn two_leaders_are_shown_as_two() {
     assert_eq!(&*leader(&stage, 2).id, "n1");
 }
 
-/// A group of other processes, with other roles, shares the topic.
+/// Another group shares the topic. Its leader is shown only if its election is the observed one.
 #[test]
 fn unrelated_group_is_not_shown() {
     let mut stage = looked_at(Mode::AtLeastOne);
@@ -578,14 +576,14 @@ fn silent_ledger_reports_unknown() {
     stage.cut_off(2, true);
     stage.pass(ms(6_000));
     assert!(unknown(&stage, 2), "{:?}", stage.view(2, X));
-    // The process asks each partition in turn.
+    // The observer asks each partition in turn.
     assert!(stage.asked(2, |asked| matches!(asked, Request::Read { .. })) > 2);
     stage.cut_off(2, false);
     stage.pass(ms(40_000));
     assert_eq!(&*leader(&stage, 2).id, "n0");
 }
 
-/// The ledger answers, and no process writes.
+/// The ledger answers the observer's questions, and no process writes.
 #[test]
 fn unwritten_ledger_reports_vacancy() {
     let mut stage = Stage::new(1, Mode::AtMostOne);
@@ -616,7 +614,7 @@ fn two_groups_on_one_host_are_told() {
     assert_eq!(stage.told_own(0, &OwnEvent::SameHost { role, who, group }), 1);
 }
 
-/// A process that was started again is no second process.
+/// A few late records of an earlier run show no second process; further records do.
 #[test]
 fn another_process_of_the_same_name_is_told() {
     let mut stage = Stage::led(2, Mode::AtLeastOne);

@@ -36,7 +36,7 @@ fn a_partition_that_changes_hands_is_led_throughout() {
     }
 }
 
-/// No record of another process refreshes the partition, even if the client still hands records on.
+/// After a loss no record refreshes the partition, even if the client hands on more records.
 #[test]
 fn unassigned_partition_is_not_refreshed() {
     let mut stage = led(2);
@@ -70,7 +70,8 @@ fn a_record_of_any_group_refreshes() {
     assert_eq!(stage.ended(0, X), Some(&End::Lost(Loss::Expired)));
 }
 
-/// The role is won with the rest of T, which may be too short for any work.
+/// The role is won again by an old record: its lease is the rest of T, which may be too short for
+/// work.
 #[test]
 fn returning_role_settles_after_a_record() {
     let mut stage = led(1);
@@ -137,8 +138,8 @@ fn a_reading_that_is_broken_begins_anew() {
     assert!(stage.reading(0, 0).0 > reading);
 }
 
-/// The reader stands before a record that its client cannot unpack. The process has read its claim
-/// back, and then no more records: it leads in the end.
+/// The process reads its claim back, and then its reading brings no more records. The process reads
+/// the partition anew, claims again, and leads.
 #[test]
 fn a_claimant_that_is_told_nothing_reads_anew() {
     let mut stage = Stage::new(1, Mode::AtMostOne);
@@ -152,8 +153,7 @@ fn a_claimant_that_is_told_nothing_reads_anew() {
     assert_eq!(waits(&stage), 1);
     stage.stick(0);
     let config = config(0, Mode::AtMostOne);
-    // The wait is a grace period, a claim that is not read back, the next claim, and its grace
-    // period.
+    // G, a claim that is not read back, the next claim, and its G.
     let soon = 2 * config.grace_period() + config.takeover + 6 * config.publish_interval;
     let took = stage.until(3 * soon, |stage| stage.leaders(X) == [0]);
     assert!(took <= soon, "{took:?}");
@@ -168,14 +168,14 @@ fn a_reader_that_is_told_nothing_begins_anew() {
         let takeover = config(0, mode).takeover;
         stage.pass(takeover + ms(1));
         assert_eq!(stage.leaders(X), [0_usize; 0], "{mode}");
-        // The wait is a claim that is not read back, the next claim, and its grace period.
+        // In this time a first claim is not read back, the next claim is, and its G passes.
         let again = if mode == Mode::AtMostOne { 2 * takeover + ms(4_000) } else { ms(2_000) };
         stage.pass(again);
         assert_eq!((stage.leaders(X), stage.overlap()), (vec![0], NOTHING), "{mode}");
     }
 }
 
-/// A member owns a partition, and stands for none of its roles.
+/// The process owns a partition, but stands for none of its roles.
 #[test]
 fn silent_partition_is_read_anew() {
     for mode in [Mode::AtLeastOne, Mode::AtMostOne] {
@@ -204,8 +204,7 @@ fn only_revoked_partitions_are_given_back() {
         stage.lose(0, &[0]);
         assert_eq!(gives(&stage), 1);
         assert_eq!(stage.told_own(0, &OwnEvent::Unassigned { partition, lost: true }), 1);
-        // Partitions that the process does not have are given back as well, as the client waits for
-        // that.
+        // The process also gives back a partition that it does not have: the client waits for that.
         stage.revoke(0, &[1]);
         assert_eq!(gives(&stage), 2);
     }
@@ -224,7 +223,6 @@ fn exclusive_partition_given_back_after_end() {
     assert!(lowered.is_some() && lowered < given, "{effects:?}");
 }
 
-/// A stopped process answers no input; its handle asks the clock.
 #[test]
 fn clock_decides_whether_process_leads() {
     for mode in [Mode::AtLeastOne, Mode::AtMostOne] {
@@ -238,7 +236,8 @@ fn clock_decides_whether_process_leads() {
     }
 }
 
-/// Another process joins, and gets a partition without an owner.
+/// The process is assigned another partition, and loses it again: its first partition is not
+/// disturbed.
 #[test]
 fn rebalance_leaves_kept_partitions_alone() {
     for mode in [Mode::AtLeastOne, Mode::AtMostOne] {
@@ -271,7 +270,7 @@ fn a_rebalance_that_was_heard_before_changes_nothing() {
     stage.report(0, Report::Rebalance(again));
     assert_eq!(stage.ignored(0, Ignored::OldRebalance), 1);
     assert_eq!(stage.nodes[0].core.partitions().count(), 0);
-    // Partitions that do not exist have no owner.
+    // The topic has no partitions 2 and 3.
     stage.assign(0, &[2, 3]);
     assert_eq!(stage.ignored(0, Ignored::NoPartition), 2);
     assert_eq!(stage.nodes[0].core.partitions().count(), 0);
@@ -299,7 +298,7 @@ fn a_second_campaign_and_a_transfer_are_ignored() {
     assert_eq!(stage.leaders(X), [0]);
 }
 
-/// A campaign beyond the limit is refused, too; the others go on.
+/// Names without a role are refused, and so is a campaign beyond the limit. Other campaigns go on.
 #[test]
 fn campaign_without_role_is_refused() {
     let mut stage = led(1);
@@ -324,8 +323,8 @@ fn campaign_without_role_is_refused() {
     assert_eq!((stage.ended(0, X), stage.ended(0, "x/1")), (None, None));
 }
 
-/// An eager strategy takes every partition from every process at a join. Owners that get theirs
-/// back in time lead on, as if nothing had happened.
+/// An eager strategy takes every partition from every process at a join. Owners that get their
+/// partitions back in time lead on without a break.
 #[test]
 fn eager_join_ends_no_leadership() {
     for takes in [0, 6_000, 20_000] {

@@ -53,7 +53,7 @@ fn s2_processes_share_roles_without_overlap() {
     }
 }
 
-/// Roles and processes come and go: no other process is told, and no setting changes.
+/// Roles and processes come and go without a change of settings.
 #[test]
 fn s3_roles_and_processes_come_and_go() {
     let mut stage = dealt(2, 2, 2, Mode::AtLeastOne);
@@ -208,7 +208,8 @@ fn s14_and_s15_groups_have_own_leaders() {
     assert_eq!((stage.leaders(X), stage.overlap(), stage.gap()), (vec![0, 2], NOTHING, NOTHING));
 }
 
-/// A process has heard of a leader, and another has not; in the end both show the same.
+/// A process hears of a new leader, and another process does not. In the end both show the same
+/// leader.
 #[test]
 fn s16_views_may_differ_and_converge() {
     let mut stage = Stage::led(4, Mode::AtLeastOne);

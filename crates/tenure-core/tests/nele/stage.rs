@@ -26,7 +26,7 @@ pub(crate) struct Clients {
     held_back: Vec<(Target, Entry)>,
     /// Whether the ledger refuses the producer's entries.
     pub(crate) cannot_write: bool,
-    /// Partitions whose end the ledger does not tell.
+    /// Partitions whose end the ledger does not report.
     pub(crate) no_end: Vec<u32>,
     /// Whether the coordinator leaves a departure without an answer.
     pub(crate) leaves_alone: bool,
@@ -150,7 +150,7 @@ impl Scene for Processes {
         }
     }
 
-    /// A claim ends within T (N1), and fences grow.
+    /// Checks that a claim ends within T (N1), and that fences grow.
     fn see(stage: &mut common::Stage<Self>, node: usize, effect: &Effect) {
         let config = &stage.nodes[node].config;
         if let Effect::Raise { until, .. } = effect {

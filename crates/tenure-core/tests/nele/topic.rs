@@ -45,7 +45,7 @@ fn another_number_of_partitions_ends_everything() {
     }
 }
 
-/// A client that begins to read before the end that it found hands on records from before this end.
+/// After a break the client still hands on a record of the broken reading.
 #[test]
 fn records_of_old_reading_end_nothing() {
     let mut stage = Stage::led(1, Mode::AtMostOne);
@@ -59,9 +59,8 @@ fn records_of_old_reading_end_nothing() {
     assert_eq!(stage.told(0, |event| matches!(event, Event::Own(OwnEvent::Halted { .. }))), 0);
 }
 
-/// A process that has seen the new number of partitions has the same group name, but the
-/// coordinator keeps it in another group. Two processes may then own the partition that decides on
-/// a role.
+/// A process that counts four partitions has the same group name, but another group id. Two
+/// processes may then own the partition of one role.
 #[test]
 fn a_process_that_counts_other_partitions_ends_everything() {
     for kind in [Kind::Beat, Kind::Claim] {
@@ -123,7 +122,7 @@ fn next_fence_base_is_reported() {
     breaks(&mut stage);
     another(&mut stage);
     is_over(&mut stage, "a fence base of 10 or more");
-    // A leader whose fence has the epoch of this record may not have written yet.
+    // A leader may have a fence of this record's epoch, without having written yet.
     let mut stage = led();
     stage.own.logs[0].epoch = Some(12);
     let beat = stage.stranger(Kind::Beat);

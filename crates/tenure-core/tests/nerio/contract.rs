@@ -88,10 +88,11 @@ impl<const SKEW: bool> Subject for NerioSubject<SKEW> {
 
     const NODES: usize = 5;
     // Bound on the debug output: three times the bytes that remain after this flood. Without limits
-    // in the core megabytes remain.
+    // in the core, megabytes would remain.
     const DEBUG_BYTES_MAX: usize = 60_000;
 
-    /// The suite shows a node the same time on both clocks: wall clocks agree only if origins do.
+    /// The suite shows a node the same time on both clocks, so wall clocks agree only if all
+    /// origins are equal.
     fn origin(node: usize) -> Time {
         let apart = if SKEW { 0 } else { node as u64 * 1_000 };
         Time::from_nanos(1_000_000_000 * (7 + apart))
@@ -321,7 +322,8 @@ fn clock_fault(rng: &mut Rng) -> ClockFault {
     }
 }
 
-/// Mostly the incarnation of a node of the story, as nodes drop messages for others at once.
+/// Usually the incarnation of a node of the suite: nodes drop messages for other incarnations at
+/// once.
 fn asker(rng: &mut Rng) -> Inc {
     match rng.within(0..4) {
         0 => any_who(rng).inc,
@@ -476,7 +478,7 @@ fn current(rng: &mut Rng) -> Current {
     }
 }
 
-/// A question for a document, or a part; some parts are whole documents.
+/// A question for a document, or a part of a document; some parts are whole documents.
 fn of_documents(rng: &mut Rng) -> Message {
     let document = any_document(rng);
     let (start, asker) = (time(rng), asker(rng));

@@ -15,7 +15,8 @@ fn find(stage: &mut Stage, node: usize) {
     stage.hand(node, Input::Message { from: Peer::At(url(node)), message });
 }
 
-/// Two lists of three agree, and the third voter has accepted the two voters of its own list.
+/// n0 has a list of two voters, which it has accepted. n1 and n2 have the same list of three
+/// voters.
 #[test]
 fn founders_that_have_accepted_other_sets_are_told() {
     let mut stage = founding(vec![list(&[0, 1]), list(&[0, 1, 2]), list(&[0, 1, 2])]);
@@ -36,7 +37,7 @@ fn founders_that_have_accepted_other_sets_are_told() {
     assert!(waits(&stage, 0).contains(&format!("n1: {of_n1}")), "{}", waits(&stage, 0));
 }
 
-/// Four pods expect three voters each, and each has found two others first.
+/// Four voters run, and each expects three. At first each knows only one or two others.
 #[test]
 fn more_voters_than_are_expected_are_told() {
     let expected = |node| Config { founding: Founding::Expected(3), ..config(node, 4) };
@@ -59,7 +60,7 @@ fn more_voters_than_are_expected_are_told() {
     assert!((0..2).all(|node| stage.memory(node).electorate.is_some()));
 }
 
-/// A first voter cannot write that it accepts the others.
+/// n1 cannot write that it accepts the set of first voters.
 #[test]
 fn a_founder_that_cannot_write_is_told_of() {
     let mut stage = Stage::new(3);
@@ -75,7 +76,7 @@ fn a_founder_that_cannot_write_is_told_of() {
     stage.until(ms(10_000), |stage| !stage.leaders(X).is_empty());
 }
 
-/// A voter that is not on the list begins anew with another identity every three seconds.
+/// n3 is not on the list, and begins anew with another identity every three seconds.
 #[test]
 fn outsider_blocks_no_founding() {
     let outsider = Config { founding: Founding::Expected(9), ..config(3, 3) };
@@ -100,8 +101,8 @@ fn outsider_blocks_no_founding() {
     assert_eq!(stage.leaders(X).len(), 1);
 }
 
-/// Two voters begin without the third, which has accepted all three by then: no other set can be
-/// founded any more, so the third waits to be added, and is added.
+/// n0 and n1 found a network of two. n2 has a list of all three, and has accepted it. Its set can
+/// never be founded, so n2 waits until it is added.
 #[test]
 fn left_out_founder_can_be_added() {
     let mut stage = founding(vec![list(&[0, 1]), list(&[0, 1]), list(&[0, 1, 2])]);

@@ -25,7 +25,7 @@ fn dto(id: &str) -> VoterDto {
     VoterDto { voter_id, voter_url, role: Role::None, on_line: true }
 }
 
-/// The status of the voter of this id, with an electorate of a, b and c.
+/// The status of the voter with this id, in an electorate of a, b and c.
 fn status(id: &str) -> StatusDto {
     let member = |id: &str| Member { id: id.parse().unwrap(), identity: Identity(7) };
     StatusDto {
@@ -116,7 +116,7 @@ impl Scene {
     }
 }
 
-/// The lease counts from before the question was sent, less the drift of clocks.
+/// The rest of the lease counts from the send of the question, less the drift of clocks.
 #[test]
 fn leader_counts_while_lease_runs() {
     let mut scene = Scene::begin(Mode::Majority);
@@ -149,8 +149,8 @@ fn view_shows_present_lease() {
     assert!(now.until > before.until && now.heard > before.heard, "{now}");
 }
 
-/// A follower that does not know the rest of the lease makes no leader, and a single free voter
-/// makes no vacancy.
+/// An answer that names a leader without the rest of its lease shows no leader, and one free voter
+/// of three shows no vacancy.
 #[test]
 fn free_majority_means_vacancy() {
     let mut scene = Scene::begin(Mode::Majority);
@@ -162,14 +162,14 @@ fn free_majority_means_vacancy() {
     assert!(scene.said.is_empty());
     scene.pass(SECOND / 2);
     assert_eq!(scene.said, [View::Vacant]);
-    // In the next answers only the other voter is free.
+    // In the next round only a answers, and a is free.
     scene.pass(SECOND / 2);
     scene.answers("a", StatusDto { free: Some(60 * SECOND), ..status("a") });
     scene.pass(SECOND / 2);
     assert!(matches!(scene.said[1..], [View::Unknown { .. }]), "{:?}", scene.said);
 }
 
-/// a was free when it was asked, and b became free a little later: a may be bound by then.
+/// a is free at its answer. b becomes free only later, and a may be bound by then.
 #[test]
 fn successive_freedom_makes_no_vacancy() {
     for (span, vacant) in [(SECOND / 100, false), (SECOND, true)] {
@@ -205,7 +205,7 @@ fn voter_without_vote_does_not_count() {
     assert!(matches!(scene.said[..], [View::Unknown { .. }]), "{:?}", scene.said);
 }
 
-/// Voters may name several leaders, which have neither end nor fence.
+/// Voters name several leaders, which have neither end nor fence.
 #[test]
 fn in_available_several_may_lead() {
     let mut scene = Scene::begin(Mode::Available);
@@ -216,7 +216,7 @@ fn in_available_several_may_lead() {
     let [View::Leaders { followed, others }] = &scene.said[..] else { panic!("{:?}", scene.said) };
     assert_eq!((&*followed.id, &*others[0].id, others.len()), ("b", "a", 1));
     assert_eq!((followed.fence, followed.until), (None, None));
-    // The leader that others follow is gone.
+    // b no longer answers, and c follows a.
     scene.pass(SECOND);
     scene.answers("a", says("a", "a"));
     scene.answers("c", says("c", "a"));
@@ -225,7 +225,7 @@ fn in_available_several_may_lead() {
     assert_eq!(&*leader.id, "a");
 }
 
-/// A voter that answers reports no leader; then no voter answers.
+/// The only voter that answers names no leader. Later no voter answers.
 #[test]
 fn in_available_one_answer_shows_vacancy() {
     let mut scene = Scene::begin(Mode::Available);
@@ -236,7 +236,7 @@ fn in_available_one_answer_shows_vacancy() {
     assert!(matches!(scene.said[1..], [View::Unknown { .. }]), "{:?}", scene.said);
 }
 
-/// A stranger may name any number of voters: the asker asks a limited number, and ignores an answer
+/// A stranger names many voters. The asker asks a limited number of them, and ignores an answer
 /// without a question.
 #[test]
 fn stranger_cannot_flood_the_asker() {
@@ -254,7 +254,7 @@ fn stranger_cannot_flood_the_asker() {
     assert_eq!(scene.said.len(), said);
 }
 
-/// All voters that the asker can remember have moved away.
+/// An answer names as many voters as the asker can remember, and none of them answers.
 #[test]
 fn silent_addresses_are_forgotten() {
     let mut scene = Scene::begin(Mode::Majority);

@@ -19,7 +19,8 @@ fn observe(stage: &mut Stage, node: usize) {
     stage.command(node, X, Command::Observe { every: ms(1_000) });
 }
 
-/// n4 has given a long promise, loses its directory, and is removed and added again.
+/// n4 has given a long promise, loses its directory, and is removed and added again. The promise no
+/// longer counts.
 #[test]
 fn promise_of_lost_directory_is_void() {
     let settings = |node: usize| {
@@ -51,7 +52,7 @@ fn promise_of_lost_directory_is_void() {
     assert_eq!(stage.leaders(X), [2]);
 }
 
-/// Both voters have restarted, and a request of n1's earlier run arrives late.
+/// n0 and n1 restart, and a late request of n1's earlier run arrives at n0.
 #[test]
 fn late_request_shuts_no_voter_out() {
     let mut stage = Stage::led(3);
@@ -67,8 +68,8 @@ fn late_request_shuts_no_voter_out() {
     stage.until(ms(30_000), |stage| stage.leaders(X).len() == 1);
 }
 
-/// n0 has not reached n1 for a while, and takes n1's run for ended when a request of n1's earlier
-/// run arrives late. Then n1 answers.
+/// n0 cannot reach n1. A late request of n1's earlier run arrives, and n0 takes the later run for
+/// ended. Then the later run answers.
 #[test]
 fn a_run_that_answers_is_not_dropped() {
     let mut stage = Stage::founded(3);
@@ -76,7 +77,7 @@ fn a_run_that_answers_is_not_dropped() {
     stage.kill(0);
     stage.kill(1);
     stage.start(1);
-    // The two voters ask at different times.
+    // n0 starts later, so that the two voters send their heartbeats at different times.
     stage.pass(ms(2_500));
     stage.start(0);
     stage.cut = vec![(0, 1)];
@@ -108,7 +109,7 @@ fn restart_keeps_the_cast_number() {
     }
 }
 
-/// n2 observes; its write fails when it first hears of the leader.
+/// n2 observes. Its write fails when it first hears of the leader.
 #[test]
 fn failed_write_withholds_no_view() {
     let mut stage = Stage::founded(3);
@@ -123,7 +124,8 @@ fn failed_write_withholds_no_view() {
     assert!(matches!(stage.view(2, X), Some(View::Leader(_))), "{:?}", stage.view(2, X));
 }
 
-/// n0 resigns at the instant of a heartbeat that changes the electorate, and its write fails.
+/// n0 resigns at the instant of a heartbeat that changes the electorate, and the write of that
+/// change fails.
 #[test]
 fn failed_write_withholds_no_end() {
     let mut stage = with_two_more(Admission::Auto);
@@ -152,7 +154,7 @@ fn with_two_more(admission: Admission) -> Stage {
     stage
 }
 
-/// The only candidate of three hears no voter for a minute.
+/// n0 is the only candidate, and hears no voter for half a minute or longer.
 #[test]
 fn long_cut_heals_within_bound() {
     let mut longest = ms(0);
@@ -164,12 +166,12 @@ fn long_cut_heals_within_bound() {
         stage.cut.clear();
         longest = longest.max(stage.until(ms(60_000), |stage| stage.leaders(X) == [0]));
     }
-    // The voters have promised nothing.
+    // No promise delays the draw, so the bound is shorter by L.
     let bound = config(0, 3).failover() - config(0, 3).lease();
     assert!(longest <= bound, "{longest:?} is more than {bound:?}");
 }
 
-/// n2 is cut off; then the others elect.
+/// n2 reports a vacancy, and is cut off. Then the others elect a leader.
 #[test]
 fn old_statements_make_no_vacancy() {
     let mut stage = Stage::founded(3);
@@ -184,7 +186,7 @@ fn old_statements_make_no_vacancy() {
     assert_ne!(stage.view(2, X), Some(&View::Vacant), "a lease runs");
 }
 
-/// A voter floods another voter with lists of voters that do not exist.
+/// n1 floods n0 with lists of voters that do not exist.
 #[test]
 fn after_a_flood_of_lists_somebody_is_elected() {
     let mut stage = Stage::founded(3);
@@ -209,7 +211,7 @@ fn after_a_flood_of_lists_somebody_is_elected() {
     stage.until(config(0, 3).failover() * 4, |stage| stage.leaders(X) == [0]);
 }
 
-/// A voter of three is dead; a newcomer registers, gets a vote, and dies as well.
+/// A founder is dead. A newcomer registers, gets a vote, and dies as well.
 #[test]
 fn dead_newcomer_takes_no_quorum() {
     let mut stage = with_two_more(Admission::Auto);
@@ -248,8 +250,9 @@ fn a_winner_that_has_not_counted_counts_itself() {
     assert_eq!(stage.told(0, |event| matches!(event, Event::Ended(_))), 0, "three of five");
 }
 
-/// n1 wins while it is bound to n0, whose release it has not heard. When that promise is over, n1
-/// endorses itself, but its write fails: n1 claims no more than the promises of others.
+/// n1 wins while its promise to n0 still runs, because it has not heard the release. Once the
+/// promise is over, n1 endorses itself, but its write fails. n1 then claims no more than the
+/// promises of others.
 #[test]
 fn claim_needs_written_endorsement() {
     let mut stage = Stage::founded(5);
@@ -273,7 +276,7 @@ fn claim_needs_written_endorsement() {
     }
 }
 
-/// A voter is added, and no other voter reports the addition; then the leader dies.
+/// n2 is added, and no voter informs n2. Then the leader dies.
 #[test]
 fn uninformed_new_member_takes_part() {
     let mut stage = Stage::led_by_founders(2, 3, |config| config);
@@ -287,13 +290,13 @@ fn uninformed_new_member_takes_part() {
     stage.elect(1, ms(60_000));
 }
 
-/// An operator removes a running voter, under a leader that gives votes by itself.
+/// An operator removes a running voter, but the leader adds voters by itself.
 #[test]
 fn removed_member_stays_out() {
     let mut stage = with_two_more(Admission::Auto);
     stage.pass(ms(10_000));
     assert_eq!(stage.electorate(0).members.len(), 5);
-    // The leader would give the voter its vote back at once.
+    // The voter still answers, so the leader would add it again at once.
     let answer = change(&mut stage, Change::Remove(id(4)));
     assert_eq!(answer, Some(Answer::Refused(Unchanged::Returns.into())));
     stage.kill(4);
@@ -303,8 +306,8 @@ fn removed_member_stays_out() {
     assert!(stage.electorate(0).member(&id(4)).is_none());
 }
 
-/// A voter is removed before its next run is heard: the leader does not add it with its lost
-/// directory. In the second case all of this happens between two heartbeats of the leader.
+/// n2 loses its directory and is removed before its new run answers: the leader refuses to add n2
+/// with the lost identity. In the second case all of this happens between two heartbeats.
 #[test]
 fn lost_directory_is_added_on_answer() {
     for (silent, out) in [(1_500, 1_500), (0, 50)] {
@@ -324,7 +327,7 @@ fn lost_directory_is_added_on_answer() {
     }
 }
 
-/// Voters come with a new id each time, and go.
+/// New voters register, one after the other, and each of them dies.
 #[test]
 fn dead_voters_leave_room() {
     let settings = |node: usize| {
@@ -349,7 +352,7 @@ fn dead_voters_leave_room() {
     assert!(stage.told_own(0, dropped) > 0);
 }
 
-/// A voter with a lower electorate casts its number in a ballot of the same name.
+/// n2 casts its number in a ballot. n0 casts in the same ballot, with a lower electorate.
 #[test]
 fn number_counts_for_ballots_electorate() {
     let mut stage = Stage::led(3);
@@ -368,7 +371,8 @@ fn number_counts_for_ballots_electorate() {
     assert!(matches!(answer, Some(Answer::Refused(_))), "{answer:?}");
 }
 
-/// n0 resigns, and n2 does not hear of it; n0 campaigns again and withdraws.
+/// n0 resigns, and n2 does not hear of that. n0 campaigns again and withdraws: the withdrawal
+/// releases nothing.
 #[test]
 fn withdrawal_releases_no_earlier_leadership() {
     let mut stage = Stage::founded(3);
@@ -385,7 +389,8 @@ fn withdrawal_releases_no_earlier_leadership() {
     assert!(stage.told(0, |event| matches!(event, Event::Released)) > 0);
 }
 
-/// n3 has registered, and n0 has restarted when a request of an earlier run of n3 arrives late.
+/// n3 and n0 restart, and n3 registers again. Then a late request of n3's earlier run arrives at
+/// n0.
 #[test]
 fn later_run_is_no_lost_directory() {
     let mut stage = with_two_more(Admission::Operator);
@@ -397,7 +402,7 @@ fn later_run_is_no_lost_directory() {
     }
     stage.register(3, 0);
     stage.ask(0, late.clone(), Ask::Status { suspect: None }).unwrap();
-    // n3 hears that another of its runs was heard later.
+    // n3 hears of its other run, and does not take that for a lost directory.
     stage.pass(ms(3_000));
     let lost = |event: &OwnEvent| *event == OwnEvent::Breach(Breach::LostDirectory);
     assert_eq!(stage.told_own(3, lost), 0);
@@ -405,7 +410,7 @@ fn later_run_is_no_lost_directory() {
     assert_eq!(refused, Refusal::EarlierRun { who: id(3) });
 }
 
-/// The last request of n0 to another voter that matches, and has no answer yet.
+/// The last request of n0 to this voter that matches. The request has no answer yet.
 fn open(stage: &Stage, to: usize, like: impl Fn(&Ask) -> bool) -> (usize, Call) {
     let (at, _, call, _) = stage.asked(0, like).into_iter().rfind(|(_, of, ..)| *of == to).unwrap();
     assert!(stage.now.since(at) < 2 * stage.delay, "it is answered");

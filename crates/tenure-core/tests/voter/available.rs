@@ -64,8 +64,8 @@ fn a_leader_that_is_gone_is_followed() {
     assert!(!stage.own.two_led);
 }
 
-/// The leader announces its resignation. Candidates that waited only for this leader may then lead,
-/// and the former leader goes on as a voter.
+/// A leader that resigns informs the others, so another candidate leads soon. The former leader
+/// goes on as a voter.
 #[test]
 fn resigned_leader_is_replaced_at_once() {
     let (mut stage, leader) = led(3);
@@ -75,7 +75,8 @@ fn resigned_leader_is_replaced_at_once() {
     let took = stage.until(ms(8_000), |stage| stage.leaders(X).len() == 1);
     assert_ne!(stage.leaders(X), [leader]);
     assert!(took < ms(2_000), "{took:?}");
-    // Without a heartbeat the others wait as long as for a dead leader, though this leader answers.
+    // The others do not hear of the resignation. They wait as long as for a dead leader, although
+    // the former leader answers after the heal.
     let (mut stage, leader) = led(3);
     stage.nodes[leader].again = false;
     stage.partition(&[leader]);
@@ -87,7 +88,7 @@ fn resigned_leader_is_replaced_at_once() {
     assert!(!stage.own.two_led);
 }
 
-/// A voter that alone misses the heartbeats of the leader does not replace it.
+/// Only one voter misses the leader's heartbeats, and does not replace the leader.
 #[test]
 fn a_leader_that_others_reach_is_not_replaced() {
     let (mut stage, leader) = led(3);
@@ -105,7 +106,7 @@ fn two_leaders_become_one_after_a_heal() {
         stage.partition(&[0, 1]);
         stage.until(ms(10_000), |stage| stage.leaders(X).len() == 2);
         stage.cut.clear();
-        // The voters draw once, and the lesser leader has stopped before that.
+        // A single draw is enough, and the lesser leader has stopped before that.
         let most = stage.nodes[0].config.failover();
         stage.pass(most);
         assert_eq!(stage.leaders(X).len(), 1, "{seed}");
@@ -126,8 +127,8 @@ fn lesser_leader_stops_on_heartbeat() {
     assert_eq!(stage.ended(0, X), Some(&End::Lost(Loss::Superseded)));
 }
 
-/// The greater leader cannot call the lesser leader, which hears of the greater leader by its own
-/// calls.
+/// The greater leader cannot call the lesser leader. The lesser leader calls the greater, and
+/// learns of it from the answer.
 #[test]
 fn lesser_leader_stops_on_answer() {
     let mut stage = regions(2);
@@ -139,8 +140,7 @@ fn lesser_leader_stops_on_answer() {
     assert_eq!(stage.ended(0, X), Some(&End::Lost(Loss::Superseded)));
 }
 
-/// n0 has cast its number, and is cut off. Returns its requests to n1 and n2, with their
-/// electorate.
+/// n0 has cast its number, and is cut off. Returns its vote.
 fn drawing() -> (Stage, VoteDto) {
     let mut stage = regions(3);
     stage.delay = ms(100);
@@ -151,8 +151,8 @@ fn drawing() -> (Stage, VoteDto) {
     (stage, own)
 }
 
-/// n1 refuses the number of n0, because n1 takes part in a greater ballot of the same counter. n1
-/// would win that ballot alone, if n0 went on without it.
+/// n1 refuses the number of n0, because n1 takes part in a greater ballot of the same counter. If
+/// n0 did not wait for n1, both ballots would have a winner.
 #[test]
 fn voter_in_another_ballot_is_awaited() {
     let (mut stage, own) = drawing();
@@ -171,7 +171,7 @@ fn voter_in_another_ballot_is_awaited() {
     assert!(matches!(stage.ask(0, caller, Ask::Cast(greater)), Some(Answer::Cast(_))));
 }
 
-/// While n0 draws, n1 has won with a lower ballot of the same counter.
+/// n1 wins with a lower ballot of the same counter while n0 draws. n0 then leaves its ballot.
 #[test]
 fn heard_leader_ends_the_ballot() {
     let (mut stage, own) = drawing();
@@ -183,8 +183,8 @@ fn heard_leader_ends_the_ballot() {
     assert!(!stage.leaders(X).contains(&0));
 }
 
-/// Heartbeats are long. After a cut each leader has dropped the other, and looks for it again from
-/// time to time.
+/// Heartbeats are long. During a cut each leader drops the other. After the cut they find each
+/// other again.
 #[test]
 fn mutually_dropped_leaders_become_one() {
     for phase in 0..10 {

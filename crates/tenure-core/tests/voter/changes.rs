@@ -45,7 +45,8 @@ fn next_change_waits_for_stored_quorum() {
     assert_eq!(change(&mut stage, Change::Add(id(4))), Some(Answer::Done));
 }
 
-/// V9: the claim rests on voter 1, which is taken out, and voter 2 promises a fifth of its lease.
+/// V9: the lease depends on the promise of n1, which is removed. n2 has stored the next document,
+/// but promises only 2 s.
 #[test]
 fn changes_wait_for_promises() {
     let mut stage = with_two_more();
@@ -120,7 +121,7 @@ fn voters_leave_one_by_one() {
     assert_eq!(stage.leaders(X), [0]);
 }
 
-/// A voter of three is down: without the healthy voter the leader would be half of the electorate.
+/// n1 is down. Without n2 the leader would be half of the electorate.
 #[test]
 fn healthy_voter_stays_beside_dead_one() {
     let mut stage = Stage::led(3);
@@ -139,8 +140,8 @@ fn full(stage: &mut Stage, node: usize) {
     stage.hand(node, Input::Failed(Some(Ticket::NONE)));
 }
 
-/// A voter of three is down, and the disk of `node` is full: n0 leads on, and refuses with
-/// `refused` to take the dead voter out until there is room.
+/// n2 is down, and the disk of `node` is full. The leader n0 goes on, and refuses to remove n2,
+/// with `refused`, until there is room.
 fn nothing_changes_while_it_is_full(node: usize, refused: &Refusal) {
     let mut stage = Stage::led(3);
     stage.kill(2);
@@ -155,21 +156,21 @@ fn nothing_changes_while_it_is_full(node: usize, refused: &Refusal) {
     assert_eq!(change(&mut stage, Change::Remove(id(2))), Some(Answer::Done));
 }
 
-/// A write that fails would stop the heartbeats of the leader.
+/// The write of a change would fail, and stop the heartbeats of the leader.
 #[test]
 fn a_leader_that_cannot_write_changes_nothing() {
     nothing_changes_while_it_is_full(0, &Refusal::NotWritten);
 }
 
-/// A follower with a full disk acknowledges the document that it has stored, and could not store
-/// another.
+/// A follower with a full disk acknowledges the document that it has stored, but could not store
+/// the next document.
 #[test]
 fn change_keeps_leadership_with_failing_follower() {
     nothing_changes_while_it_is_full(1, &Refusal::TooFewAble { able: 1, needed: 2 });
 }
 
-/// The requests of a follower with a full disk do not reach the leader: its answers to heartbeats
-/// report the disk.
+/// n1 has a full disk, and its requests do not reach the leader. Its answers to heartbeats report
+/// the full disk.
 #[test]
 fn answer_reports_a_full_disk() {
     let mut stage = Stage::led(3);
@@ -182,8 +183,8 @@ fn answer_reports_a_full_disk() {
     assert_eq!(refused, Refusal::TooFewAble { able: 1, needed: 2 });
 }
 
-/// With a failing voter of three, a newcomer that was added and died would leave two healthy voters
-/// of four.
+/// A voter of three has a full disk. If a newcomer were added and died, only two of four voters
+/// could store a document.
 #[test]
 fn admission_takes_no_quorum_away() {
     let mut stage = with_two_more();
@@ -210,8 +211,8 @@ fn admission_takes_no_quorum_away() {
     assert_eq!(stage.leaders(X), [leader]);
 }
 
-/// A voter knows that it was removed. The leader gives it its vote again, and ends before the voter
-/// hears of that: neither node is a quorum without the other.
+/// n3 knows that it was removed. The leader n0 adds n3 again, and dies before n3 hears of that.
+/// Neither n0 nor n3 is a quorum alone.
 #[test]
 fn readded_member_takes_part() {
     let mut stage = with_two_more();
@@ -251,8 +252,8 @@ fn admission_auto_adds_registered_voters() {
     assert!(!stage.own.two_led);
 }
 
-/// A former leader runs on after its removal: its own heartbeats give it no vote, and no voter
-/// follows it.
+/// n0 has led, is removed, and runs on. Its heartbeats do not give it a vote, and no voter follows
+/// it.
 #[test]
 fn removed_leader_takes_no_seat() {
     let mut stage = Stage::led(4);

@@ -18,8 +18,8 @@ pub(crate) fn waits(stage: &Stage, node: usize) -> String {
     waits.unwrap_or_default()
 }
 
-/// A voter of three is gone, and the disk of another is full: the third starts no ballots in vain,
-/// reports its wait, and is elected once there is room.
+/// n2 is gone, and the disk of n1 is full. n0 starts no ballots in vain, and reports its wait. A
+/// leader is elected once there is room.
 #[test]
 fn full_disk_makes_voter_unfree() {
     let mut stage = Stage::founded(3);
@@ -42,7 +42,7 @@ fn full_disk_makes_voter_unfree() {
     assert!(!stage.status(1).condition.failing);
 }
 
-/// The voter draws no number, as it could not begin to lead.
+/// A voter that cannot write could not begin to lead, so it draws no number.
 #[test]
 fn full_disk_wins_no_ballot() {
     let mut stage = Stage::founded(3);
@@ -54,7 +54,7 @@ fn full_disk_wins_no_ballot() {
     assert!(casts.is_empty(), "{casts:?}");
 }
 
-/// Whether a single voter writes at an input.
+/// Hands in an input. Returns whether the core writes a record.
 fn writes(
     core: &mut Voter,
     now: tenure_core::Time,
@@ -65,8 +65,8 @@ fn writes(
     effects.iter().any(|effect| matches!(effect, Effect::Persist(_)))
 }
 
-/// A voter tries every second to write to a lost directory. When the directory is back, the voter
-/// writes at once, after all earlier reports.
+/// A voter that cannot write tries again every second. When the driver reports that the directory
+/// is back, the voter writes at once.
 #[test]
 fn a_lost_directory_is_tried_again() {
     let mut stage = Stage::founded(1);
@@ -88,7 +88,7 @@ fn a_lost_directory_is_tried_again() {
     stage.pass(ms(10));
 }
 
-/// A leader that has lost its directory goes on, and renews the lease that is written.
+/// A leader that cannot write goes on, and renews the lease that it has won.
 #[test]
 fn a_leader_that_cannot_write_stays() {
     let mut stage = Stage::led(3);
@@ -102,7 +102,7 @@ fn a_leader_that_cannot_write_stays() {
     assert_eq!(ended.count(), 0, "nothing is told again and again");
 }
 
-/// Three voters, and a process at another address with the id of one of them.
+/// Three voters, and another process at another address with the id n1.
 fn twice(same_directory: bool) -> Stage {
     let twin = Config { url: url(3), ..config(1, 3) };
     let mut stage = Stage::with(vec![config(0, 3), config(1, 3), config(2, 3), twin]);
@@ -117,8 +117,8 @@ fn twice(same_directory: bool) -> Stage {
     stage
 }
 
-/// A copy of a directory is used beside the original: the other voters notice, and so do both
-/// processes.
+/// A copy of a directory is used beside the original: the other voters notice that, and both
+/// processes do.
 #[test]
 fn a_copied_directory_is_noticed_by_all() {
     let stage = twice(true);
@@ -128,8 +128,8 @@ fn a_copied_directory_is_noticed_by_all() {
     }
 }
 
-/// A second process of an id learns the address of the first process, and is not advised to remove
-/// that process.
+/// The second process of an id learns the address of the first, and is not advised to remove the
+/// first.
 #[test]
 fn second_process_hears_of_first() {
     let mut stage = twice(false);
@@ -140,15 +140,15 @@ fn second_process_hears_of_first() {
         "refused: another process, at http://n1, has the id n1 and its vote: give this process \
          another id, or end one of the two"
     );
-    // After the end of the first process a mistyped id looks like a lost directory.
+    // Once the first process has ended, the second looks like a voter with a lost directory.
     stage.kill(1);
     stage.pass(ms(10_000));
     assert!(waits(&stage, 3).contains("was lost, or another process has its id"));
     stage.elect(0, ms(5_000));
 }
 
-/// Four voters: n3 has lost its directory, n2 is down, and a mistyped process has the id of the
-/// healthy n1. No voter advises to begin the network anew.
+/// n3 has lost its directory, n2 is down, and a second process has the id of n1 by mistake. No
+/// voter advises to begin the network anew.
 #[test]
 fn second_process_is_no_lost_directory() {
     let twin = Config { url: url(4), ..config(1, 4) };
@@ -167,13 +167,14 @@ fn second_process_is_no_lost_directory() {
         "refused by n3: it answers with another identity: its state directory was lost, or another \
          process has its id; no answer from n2"
     );
-    // After the end of the true voter a mistyped id looks like a lost directory.
+    // Once the true n1 has ended, the second process looks like a voter with a lost directory.
     stage.kill(1);
     stage.pass(ms(10_000));
     assert!(waits(&stage, 0).contains("2 of the 4 voters have lost"), "{}", waits(&stage, 0));
 }
 
-/// A mistyped process has the id of the leader: the leader goes on, and the others wait for it.
+/// A second process has the id of the leader by mistake. The leader goes on, and the other voter
+/// follows it.
 #[test]
 fn duplicated_leader_id_still_leads() {
     let twin = Config { url: url(2), ..config(1, 2) };
@@ -250,7 +251,7 @@ fn differing_founding_lists_are_named() {
 fn lonely_founder_is_reported() {
     let stage = founding(vec![list(&[0]), list(&[0, 1])]);
     assert_eq!(stage.leaders(X), [0]);
-    // The voter waits for the leader, until the leader is gone.
+    // n1 reports the other network only once its leader is gone.
     let mut stage = stage;
     stage.command(0, X, tenure_core::voter::Command::Resign);
     stage.pass(ms(6_000));
@@ -281,12 +282,12 @@ fn lost_majority_gets_one_advice() {
     }
 }
 
-/// The last report about a leader that has resigned does not say that it leads.
+/// After the resignation n1 no longer reports that it waits for n0.
 #[test]
 fn resigned_leader_blocks_no_candidate() {
     let mut stage = Stage::led(3);
     assert_eq!(waits(&stage, 1), "behind n0, which leads");
-    // No voter can be elected for a while.
+    // n1 and n2 do not hear each other, so no voter can be elected.
     stage.cut = vec![(1, 2), (2, 1)];
     stage.command(0, X, tenure_core::voter::Command::Resign);
     stage.pass(ms(20));

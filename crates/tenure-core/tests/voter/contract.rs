@@ -44,7 +44,7 @@ fn config(node: usize, mode: Mode) -> Config {
     }
 }
 
-/// Turns a request into one that exceeds the limits of every wire format.
+/// Makes a request exceed the limits of every wire format.
 fn exceed(ask: &mut Ask, rng: &mut Rng) {
     match ask {
         Ask::Cast(vote) => match rng.within(0..3) {
@@ -112,7 +112,7 @@ impl<const AVAILABLE: bool> Subject for Voters<AVAILABLE> {
         Start { incarnation: known_run(seed), seed, memory }
     }
 
-    /// A voter answers at the address of the request. Now and then a request reaches another voter,
+    /// Delivers a request to the voter at its address. Now and then another voter gets the request,
     /// too.
     fn send(
         (): &mut (),

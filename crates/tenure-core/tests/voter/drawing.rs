@@ -102,7 +102,7 @@ fn a_tie_is_drawn_again_and_endorses_nobody() {
     assert_eq!(stage.memory(0).counter(), 0);
 }
 
-/// n0 hears of a later electorate while it draws, and then there is a tie.
+/// n0 hears of a later electorate while it draws. Then there is a tie.
 #[test]
 fn tie_keeps_the_later_electorate() {
     let mut stage = Stage::founded(5);
@@ -145,7 +145,7 @@ fn higher_ballot_voids_late_results() {
 }
 
 /// n0 promises itself 650 ms from its own vote on, and a ballot goes on for 1.2 s. The result of n1
-/// comes before the end of that promise, or after it.
+/// comes before the end of that promise, or after the end.
 #[test]
 fn results_after_e_elect_nobody() {
     let brief = |node| Config {
@@ -172,8 +172,7 @@ fn results_after_e_elect_nobody() {
     }
 }
 
-/// The lowest number wins against a voter without a number, and a higher number wins against the
-/// lowest.
+/// The number −1 wins against the lowest number.
 #[test]
 fn numbers_are_signed() {
     let mut stage = Stage::founded(3);
@@ -188,7 +187,7 @@ fn numbers_are_signed() {
     assert_eq!(result.votes.len(), 3);
 }
 
-/// A crashed voter does not block a certificate, but a second crashed voter does.
+/// Two crashed voters of five do not block a certificate, but three do.
 #[test]
 fn a_quorum_that_agrees_is_enough() {
     let mut stage = Stage::founded(5);
@@ -201,13 +200,13 @@ fn a_quorum_that_agrees_is_enough() {
     assert!(stage.leaders(X).is_empty());
 }
 
-/// A failed ballot does not cost a lease: its winner says that it has given up.
+/// A voter that has endorsed a candidate is free again once the candidate has given the ballot up.
 #[test]
 fn vain_endorsement_is_released() {
     let mut stage = Stage::founded(3);
     endorse(&mut stage, 9);
     assert!(stage.status(0).free.is_none());
-    // n1 does not campaign, and its ballot is over after casts and results.
+    // n1 does not campaign, so its ballot ends without a leader.
     stage.pass(ms(1_250));
     assert!(stage.status(0).free.is_some());
 }
@@ -237,14 +236,14 @@ fn the_draw_is_fair() {
     assert!(!stage.own.two_led);
 }
 
-/// n0 answers, but its own calls reach no voter: as a winner it would lead for one lease without an
-/// acknowledgement. The other two lead in turn.
+/// n0 answers, but its own calls reach no voter. If n0 won, it would lead for one lease without
+/// acknowledgements. The others lead instead.
 #[test]
 fn deaf_voter_draws_no_number() {
     let mut stage = Stage::founded(3);
     stage.own.uncalled = vec![(0, 1), (0, 2)];
     (0..3).for_each(|node| stage.campaign(node, X));
-    // The statements that n0 heard before are outdated then.
+    // By then the answers that n0 got before the cut are outdated.
     stage.pass(ms(10_000));
     stage.nodes[0].own.raises.clear();
     for _ in 0..12 {
@@ -259,7 +258,7 @@ fn deaf_voter_draws_no_number() {
     stage.until(ms(10_000), |stage| !stage.leaders(X).is_empty());
 }
 
-/// n1 and n2 cannot call the only candidate, which reports that.
+/// The calls of n1 and n2 do not reach the only candidate, and the candidate reports that.
 #[test]
 fn uncalled_candidate_reports_it() {
     let mut stage = Stage::founded(3);

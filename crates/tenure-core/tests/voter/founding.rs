@@ -9,7 +9,7 @@ use tenure_core::voter::{
 use crate::condition::waits;
 use crate::stage::{Stage, X, ballot, cast, config, id, ms, refusal, url};
 
-/// Voters that expect this number, and look for each other at seeds.
+/// Voters that expect this number of first voters, and have not started.
 fn expecting(nodes: usize, expected: u16) -> Stage {
     let config = |node| Config { founding: Founding::Expected(expected), ..config(node, nodes) };
     Stage::with((0..nodes).map(config).collect())
@@ -38,7 +38,7 @@ fn all_accept_one_set_before_anyone_casts() {
 fn seeds_that_overlap_are_enough() {
     let mut stage = expecting(4, 4);
     (0..4).for_each(|node| stage.start(node));
-    // Each voter knows the next one, and the last voter knows only itself.
+    // The seed of each voter is the next voter, and the seed of the last voter is itself.
     for (node, at) in [(0, &[0, 1][..]), (1, &[2]), (2, &[3]), (3, &[3])] {
         seeds(&mut stage, node, at);
     }
@@ -48,7 +48,7 @@ fn seeds_that_overlap_are_enough() {
 #[test]
 fn single_set_is_accepted_ever() {
     let mut stage = expecting(3, 2);
-    // The other voters accept nothing.
+    // n1 and n2 expect 64 voters, so they accept no set.
     stage.nodes[1].config.founding = Founding::Expected(64);
     stage.nodes[2].config.founding = Founding::Expected(64);
     [0, 1].into_iter().for_each(|node| stage.start(node));
@@ -89,7 +89,7 @@ fn two_networks_never_mix() {
     assert_eq!(stage.leaders(X).len(), 2, "one in each");
 }
 
-/// Another pod of n1's id, on a directory of its own.
+/// A caller with the id of n1 and another directory.
 fn pod(stage: &Stage) -> Caller {
     let mut header = stage.header(1);
     header.sender.identity = Identity(0xbad);
@@ -118,8 +118,8 @@ fn a_run_that_was_over_does_not_count() {
     assert_eq!(refusal(stage.ask(0, old, status())), Refusal::EarlierRun { who: id(1) });
 }
 
-/// The voter reports the lost directory, and does not vote; an operator removes the voter, and adds
-/// it again.
+/// n2 loses its directory, reports that, and does not vote. An operator removes n2, and adds it
+/// again.
 #[test]
 fn lost_directory_returns_by_readmission() {
     use tenure_core::voter::Change;
@@ -186,7 +186,8 @@ fn missing_founders_are_named() {
     assert_eq!(waits(&stage, 0), told);
 }
 
-/// For a while another pod has n1's id, and starts again and again; n0 hears both.
+/// For a while another process has the id of n1, and starts again and again. n0 hears both
+/// processes.
 #[test]
 fn two_identities_block_acceptance() {
     let mut stage = Stage::new(3);
@@ -206,8 +207,8 @@ fn two_identities_block_acceptance() {
     assert!(stage.electorate(0).has(&stage.who(1)));
 }
 
-/// n2 is accepted, and loses its directory before it has accepted the others: no voter can lead and
-/// remove n2.
+/// n0 and n1 have accepted a set with n2. n2 loses its directory before it has accepted that set.
+/// So no voter can lead and remove n2.
 #[test]
 fn directory_lost_before_founding_is_reported() {
     let mut stage = Stage::new(3);

@@ -33,7 +33,7 @@ fn an_endorsement_counts_from_the_winners_own_cast() {
     assert_eq!(until.since(raised), counted(&stage) - won.since(sent));
 }
 
-/// The answer takes 200 ms after its request was sent.
+/// Each answer arrives 200 ms after the send of its request.
 #[test]
 fn an_acknowledgement_counts_from_its_request() {
     let mut stage = far();
@@ -84,7 +84,7 @@ fn lapsed_leadership_stays_over() {
     assert!(!stage.own.two_led && stage.leaders(X).len() == 1 && stage.leaders(X) != [0]);
 }
 
-/// An endorsement that comes 900 ms after a heartbeat holds for its whole length.
+/// The endorsement comes 900 ms after a heartbeat, and binds for its whole length.
 #[test]
 fn a_promise_counts_from_when_its_request_arrived() {
     let mut stage = Stage::founded(3);
@@ -101,7 +101,7 @@ fn a_promise_counts_from_when_its_request_arrived() {
     assert!(stage.status(0).free.is_some());
 }
 
-/// A leader that is cut off, and its heartbeat without an answer.
+/// A leader that is cut off, and its open heartbeat to n1.
 fn cut_off() -> (Stage, tenure_core::voter::Call, u64, Leadership) {
     let mut stage = Stage::led(3);
     stage.partition(&[0]);
@@ -201,7 +201,7 @@ fn acknowledgement_is_durable() {
     assert_eq!(stage.nodes[1].disk.counter(), 9);
 }
 
-/// The original text counts the other voters only: then both halves of four have a quorum.
+/// The text counts only the other voters: then both halves of four would have a quorum.
 #[test]
 fn neither_half_of_four_leads() {
     let mut stage = Stage::led(4);
@@ -214,8 +214,7 @@ fn neither_half_of_four_leads() {
     stage.until(most, |stage| stage.leaders(X).len() == 1);
 }
 
-/// A restarted voter that knows no other voter does not count as a quorum of the voters that it
-/// knows.
+/// A restarted voter knows no other voter. By itself it is no quorum of its electorate.
 #[test]
 fn a_quorum_is_one_of_the_electorate() {
     let mut stage = Stage::led(3);
@@ -255,8 +254,8 @@ fn quorum_of_acknowledgements_settles_leader() {
     assert!(matches!(refusal(stage.ask(1, caller, Ask::Start)), Refusal::Leads(_)));
 }
 
-/// The only candidate has promised nothing, and asks the others from time to time whether they are
-/// free.
+/// Heartbeats are long. n2 is free, and polls the others from time to time. When n0 dies, n2 leads
+/// within the bound.
 #[test]
 fn long_heartbeats_keep_the_bound() {
     let (h, t) = (10_000, 300);
@@ -278,7 +277,7 @@ fn long_heartbeats_keep_the_bound() {
         stage.pass(ms(6 * h + phase * h / 12));
         stage.campaign(2, X);
         stage.pass(ms(6 * h));
-        // n1 promises once more, and n2 waits only for that.
+        // n1 has just promised once more, and n2 waits only for the end of this promise.
         let before = beats(&stage);
         stage.until(ms(2 * h), |stage| beats(stage) > before);
         stage.kill(0);

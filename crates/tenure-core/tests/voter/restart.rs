@@ -25,8 +25,8 @@ fn restart_is_silent_for_longest_promise() {
     assert!(stage.clock(1) > promised && stage.status(1).free.is_some());
 }
 
-/// A restarted voter does not acknowledge even the present leader. After the silence the voter
-/// acknowledges this leader, because the leader is still the same.
+/// During its silence a restarted voter does not acknowledge the present leader, either. After its
+/// silence it does.
 #[test]
 fn the_sitting_leader_is_acknowledged_after_the_silence() {
     let mut stage = Stage::led(3);
@@ -60,8 +60,8 @@ fn giving_way_releases_after_end() {
     assert!(!stage.own.two_led);
 }
 
-/// n0 leads by counter 5, releases, and leads by counter 9. Then the release of counter 5 comes
-/// again.
+/// n0 leads by counter 5, releases, and leads by counter 9. Then the release of counter 5 arrives a
+/// second time.
 #[test]
 fn a_release_frees_from_its_leadership_alone() {
     let mut stage = Stage::founded(3);
@@ -79,13 +79,12 @@ fn a_release_frees_from_its_leadership_alone() {
     stage.ask(1, caller.clone(), beat).unwrap();
     stage.ask(1, caller.clone(), release).unwrap();
     assert!(stage.status(1).free.is_none());
-    // A heartbeat of the released leadership comes late.
+    // A late heartbeat of the released leadership arrives.
     let beat = leads(&stage, 0, 9_002, &ballot(5, 0), electorate);
     refusal(stage.ask(1, caller, beat));
 }
 
-/// n0 leads by counter 5, and releases that leadership. A heartbeat of the same leadership comes
-/// after its release.
+/// n0 leads by counter 5, and releases. Then a late heartbeat of the same leadership arrives.
 #[test]
 fn a_released_leadership_binds_nobody_again() {
     let mut stage = Stage::founded(3);
@@ -117,7 +116,7 @@ fn a_leader_takes_part_in_no_other_ballot() {
     assert!(matches!(refusal(stage.ask(0, caller, vote)), Refusal::Leads(_)));
 }
 
-/// n2 hears no other voter: its requests arrive, but the answers do not.
+/// The requests of n2 arrive, but no answer reaches n2.
 #[test]
 fn a_deaf_voter_raises_no_counter() {
     let mut stage = Stage::led(3);

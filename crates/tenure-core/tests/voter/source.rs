@@ -91,8 +91,8 @@ fn s4_own_answer_does_not_count() {
     assert_eq!(registers(&stage, 0), before, "nor is it asked again");
 }
 
-/// By mistake two voters give the same URL, behind which a balancer passes requests to them in
-/// turn. At first each is answered by itself.
+/// By mistake two voters give the same URL. A balancer there passes requests to them in turn. At
+/// first each voter is answered by itself.
 #[test]
 fn s4_shared_voter_url_is_reported() {
     let same = |node| Config { founding: Founding::Expected(2), url: shared(), ..config(node, 1) };
@@ -109,8 +109,8 @@ fn s4_shared_voter_url_is_reported() {
     assert!(waits(&stage, 0).contains(told), "{}", waits(&stage, 0));
 }
 
-/// Pods behind one name, "Use DNS delegation for Load Balancing": each voter is answered by itself
-/// first, and then in pairs.
+/// Pods behind one name, "Use DNS delegation for Load Balancing". At first each voter is answered
+/// by itself, then in pairs by another.
 #[test]
 fn s4_shared_address_finds_all_voters() {
     let mut stage = founded_behind_one_address();
@@ -120,8 +120,7 @@ fn s4_shared_address_finds_all_voters() {
     stage.elect(3, ms(20_000));
 }
 
-/// After a power cut the founding is in the directories, but no address is. Requests of killed
-/// voters are lost: each would name the address of its voter.
+/// After a power cut the directories have the founding, but no addresses.
 #[test]
 fn s4_killed_network_finds_itself() {
     let mut stage = founded_behind_one_address();
@@ -142,7 +141,7 @@ fn founded_behind_one_address() -> Stage {
     stage
 }
 
-/// Lets each of four voters be answered by itself first, and then in pairs.
+/// Lets each of four voters be answered by itself, and then in pairs by another.
 fn ask_at_shared_address(stage: &mut Stage) {
     stage.own.balanced = [0, 1, 2, 3].into();
     for node in 0..4 {
@@ -169,7 +168,7 @@ fn s5_voter_retries_each_heartbeat() {
     stage.start(1);
     stage.pass(2 * H);
     assert_eq!(stage.status(0).known_voters.len(), 2);
-    // The other voter registers with the first one.
+    // Here voter 1 registers with voter 0.
     let mut stage = strangers(2);
     stage.start(0);
     stage.pass(2 * H);
@@ -227,7 +226,6 @@ fn s8_the_others_are_asked_about_the_suspect() {
 #[test]
 fn s9_unreached_suspect_is_dropped() {
     let mut stage = Stage::led(3);
-    // The leader is off line before its promise is over, and a second draw follows the first.
     stage.kill(0);
     stage.pass(ms(60_000));
     let dropped = |event: &OwnEvent| *event == OwnEvent::Dropped { id: id(0) };
@@ -268,7 +266,8 @@ fn s11_ties_are_recast_until_somebody_wins() {
     assert_eq!(stage.told_own(0, |event| matches!(event, OwnEvent::Tie { .. })), 3);
 }
 
-/// All numbers come from one source here: the second numbers differ by the names of the voters.
+/// All voters draw from the same seed: their first numbers are equal. The numbers after a tie
+/// differ by the voters' ids.
 #[test]
 fn s11_ties_end_where_all_draw_alike() {
     let mut stage = Stage::new(3);
@@ -359,7 +358,7 @@ fn s15_heard_leader_is_not_suspected() {
     );
 }
 
-/// Three voters know each other, except one voter that only the first voter knows.
+/// Voters 0 and 1 know each other, and no voter knows voter 2.
 fn unknown() -> Stage {
     let mut stage = strangers(3);
     stage.nodes.iter_mut().for_each(|node| node.config.founding = Founding::Expected(64));
@@ -394,8 +393,7 @@ fn s17_an_unknown_voter_that_answers_is_known() {
     assert_eq!(stage.status(1).known_voters.len(), 3);
 }
 
-/// A voter also asks voters that a seed names at a registration, perhaps in the seed's last
-/// message.
+/// A voter also asks voters that its seed names.
 #[test]
 fn s17_seeds_voters_are_known() {
     let mut stage = strangers(3);

@@ -44,7 +44,7 @@ pub(crate) fn config(node: usize, of: usize) -> Config {
     Config { founding, ..Config::new(election(), id(node), url(node)) }
 }
 
-/// Past of one voter.
+/// The past of one voter, over all its runs.
 #[derive(Default)]
 pub(crate) struct History {
     life: u128,
@@ -71,18 +71,18 @@ pub(crate) fn shared() -> VoterUrl {
 struct Exchange {
     /// Address that was asked.
     at: VoterUrl,
-    /// Node that asked, its life then, and the number of its call.
+    /// Node that asked, the number of its run then, and the number of its call.
     by: usize,
     life: u128,
     call: Call,
 }
 
-/// The network of the voters, and what they said.
+/// The network of the voters, and their messages.
 #[derive(Default)]
 pub(crate) struct Voters {
     /// Whether all voters draw from the same seed.
     pub(crate) alike: bool,
-    /// Links without requests, one way each; answers pass.
+    /// Links that lose requests in this direction; answers pass.
     pub(crate) uncalled: Vec<(usize, usize)>,
     /// Voters behind the [`shared`] address, which answer in turn.
     pub(crate) balanced: Vec<usize>,
@@ -153,8 +153,8 @@ impl Scene for Voters {
         }
     }
 
-    /// At most one voter leads, fences grow, and a voter lowers its claim before it sends the
-    /// release (R4).
+    /// Checks that at most one voter leads, that fences grow, and that a voter lowers its claim
+    /// before it sends the release (R4).
     fn judge(stage: &mut common::Stage<Self>, node: usize, effects: &[Effect]) {
         let is_release = |effect: &Effect| match effect {
             Effect::Send { message: Message::Request { ask: Ask::Release(of), .. }, .. } => {
@@ -190,7 +190,8 @@ fn claims(stage: &common::Stage<Voters>) -> usize {
     (0..stage.nodes.len()).map(of).sum()
 }
 
-/// A voter never changes its number, and gives a counter to one leader (V3, V4, V7).
+/// Checks that a voter draws one number in each ballot, and gives a counter to one leader (V3, V4,
+/// V7).
 fn check_said(stage: &mut common::Stage<Voters>, node: usize, message: &Message) {
     let who = stage.nodes[node].core.who().clone();
     let vote = match message {
@@ -221,7 +222,7 @@ fn check_said(stage: &mut common::Stage<Voters>, node: usize, message: &Message)
 }
 
 /// Addresses a request to the voter at a URL, and an answer to the node that asked. A connection
-/// ends with its process: an answer to an earlier life of the node is lost.
+/// ends with its process: an answer to an earlier run of the node is lost.
 fn address(
     stage: &mut common::Stage<Voters>,
     node: usize,
@@ -338,7 +339,7 @@ impl Stage {
     /// Kills a voter; its directory stays.
     pub(crate) fn kill(&mut self, node: usize) {
         self.0.kill(node);
-        // Work without an end dies with its voter.
+        // A claim of mode `available` has no end, and its work dies with the voter.
         self.nodes[node].own.claims.retain(|(_, until)| *until < Time::MAX);
     }
 

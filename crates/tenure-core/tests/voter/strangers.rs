@@ -33,8 +33,8 @@ fn unreached_voter_is_dropped_and_sought() {
     assert_eq!(stage.status(0).known_voters.len(), 3);
 }
 
-/// A late request of an earlier run makes that run count as the present one, until the true present
-/// run answers. Earlier messages of the true present run still count as old.
+/// A late request of n2's earlier run arrives, and n1 takes that run for the present one until the
+/// later run answers. n1 still refuses heartbeats of the later run that it has heard before.
 #[test]
 fn a_run_that_comes_back_says_nothing_twice() {
     let mut stage = Stage::led(3);
@@ -111,7 +111,8 @@ fn senseless_requests_are_refused() {
     assert_eq!(refusal(stage.ask(0, caller, remove(7))), Refusal::UnknownVoter);
 }
 
-/// An operator registers a voter, which is called before it is known.
+/// An operator registers a voter: the recipient asks that voter for its status, and then knows the
+/// voter.
 #[test]
 fn an_operator_registers_a_voter() {
     let alone = |node| Config {

@@ -17,8 +17,8 @@ fn change(stage: &mut Stage, change: Change) {
     stage.pass(ms(3_000));
 }
 
-/// n0 leads n3 by an electorate of which n1 has not heard; by n1's electorate n2, which was taken
-/// out, would be enough.
+/// n0 leads by the electorate of n0, n1 and n3. n1 knows only the electorate of n0, n1 and n2, in
+/// which n1 and n2 would be a quorum.
 #[test]
 fn an_earlier_electorate_makes_no_vacancy() {
     let mut stage = Stage::led_by_founders(3, 4, |config| config);
@@ -39,8 +39,8 @@ fn an_earlier_electorate_makes_no_vacancy() {
     }
 }
 
-/// n0 leads by the promise of n2, and then by that of n1 instead. n1 was free first, and is no
-/// longer free when n2 becomes free.
+/// n0 leads by the promise of n2, and then by the promise of n1 instead. n1 was free at first, and
+/// is bound again before n2 becomes free.
 #[test]
 fn free_one_after_the_other_makes_no_vacancy() {
     for phase in 0..10 {
@@ -65,7 +65,7 @@ fn free_one_after_the_other_makes_no_vacancy() {
     }
 }
 
-/// Two voters lead and follow; a third starts, and observes before it has asked any voter.
+/// n0 leads and n1 follows. n2 starts, and observes before it has asked any voter.
 #[test]
 fn newcomer_asks_before_reporting_vacancy() {
     let region = |node| Config { mode: Mode::Available, ..config(node, 3) };
@@ -85,7 +85,7 @@ fn newcomer_asks_before_reporting_vacancy() {
     assert!(matches!(stage.view(2, X), Some(View::Leader(_))));
     stage.command(0, X, Command::Resign);
     stage.until(ms(5_000), vacant);
-    // A voter without answers knows of the vacancy when it would begin to draw itself.
+    // A lonely voter reports the vacancy at the time at which it would draw.
     let mut stage = Stage::with(vec![region(0)]);
     stage.start(0);
     observe(&mut stage, 0);

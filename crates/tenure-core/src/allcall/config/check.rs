@@ -49,7 +49,7 @@ fn check(config: &Config) -> Result<(), ConfigError> {
     Ok(())
 }
 
-/// A setting whose text names no choice of callers.
+/// The error for a text that names no choice of callers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("callers must be all, or few:K with K from 1 to 65535, such as few:3")]
 pub struct CallersError;

@@ -25,7 +25,7 @@ pub struct Config {
     /// The name of the cluster, in subjects and packets: it keeps clusters on one bus apart.
     pub cluster: ClusterName,
     /// This process's name in views and logs, unique among processes that run at the same time. Two
-    /// processes of one name are two participants all the same.
+    /// processes with the same name are still two participants.
     pub id: NodeName,
     /// The rank: the participant with the lowest rank is preferred as leader, and 128 random bits
     /// decide between equal ranks. Must be below [`Config::RANK_DRAWN`], so that a configured rank
@@ -52,18 +52,18 @@ pub struct Config {
     pub drift: Drift,
     /// The behaviour of a leader that hears of a better leader. Default: it yields.
     pub on_conflict: OnConflict,
-    /// Whether a participant that does not lead waits L + K, before it stands again, if it did not
-    /// hear its own call in a round. Such a participant may have missed a claim. Without this wait,
-    /// a participant that was cut off for a moment may lead beside another leader until they hear
-    /// each other. Default true.
+    /// Whether a participant that does not lead waits L + K after a round in which it did not hear
+    /// its own call. Such a participant may have missed a claim. Without this wait, a participant
+    /// that was cut off for a moment may lead beside another leader until they hear each other.
+    /// Default true.
     pub rejoin_wait: bool,
     /// The participants that call. Default: all.
     pub callers: Callers,
-    /// Time before the end of the claim of a leader's handle at which the leader's work is asked to
+    /// Span before the end of a handle's claim: when the span begins, the leader's work is asked to
     /// stop. Default 1 s.
     pub grace: Duration,
-    /// Time before the end of the claim of a leader's handle at which the leader's work is killed;
-    /// at most `grace`. Default 100 ms.
+    /// Span before the end of a handle's claim, at most `grace`: when the span begins, the leader's
+    /// work is killed. Default 100 ms.
     pub kill_margin: Duration,
     pub limits: Limits,
 }

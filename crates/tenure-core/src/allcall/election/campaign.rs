@@ -47,7 +47,7 @@ pub(in crate::allcall) struct Lease {
     pub(in crate::allcall) renews: Time,
 }
 
-/// An ended leadership whose end others may not have heard yet.
+/// An ended leadership, while others may not know of its end.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(in crate::allcall) struct Release {
     pub(in crate::allcall) term: u64,
@@ -97,9 +97,9 @@ impl Campaign {
         matches!(self.phase, Phase::Granted { .. })
     }
 
-    /// Term and E of this process's claim on the bus. E is the latest published one, even if that
-    /// renewal had no effect. Others hold to that E, so only that E decides which of two leaders is
-    /// greater (ruling 2).
+    /// Term and latest published E of this process's claim, even if the renewal to that E had no
+    /// effect. Others go by the published E, so only this E decides which of two leaders is greater
+    /// (ruling 2).
     pub(in crate::allcall) fn claimed(&self) -> Option<(u64, WallTime)> {
         match &self.phase {
             Phase::Waiting => None,

@@ -21,7 +21,8 @@ pub(in crate::allcall) struct KnownClaim {
     /// Whether the leader has heard its own claim. Until then the leader does not lead, and may
     /// never lead.
     pub(in crate::allcall) holds: bool,
-    /// The time until which the claim is believed: E + K, on CLOCK_BOOTTIME when E was heard.
+    /// The time until which the claim is believed: E + K, converted to CLOCK_BOOTTIME when E was
+    /// heard.
     pub(in crate::allcall) ends: Time,
     /// The time until which the leader certainly leads, unless it gives up.
     pub(in crate::allcall) certain: Time,
@@ -34,8 +35,8 @@ pub(in crate::allcall) struct KnownClaim {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::allcall) struct ClaimSource {
     pub(in crate::allcall) first_hand: bool,
-    /// Whether the sender believes in the claim. A candidate that stands believes in its own claim
-    /// only once it has heard the claim. Before that it may have to resign the claim.
+    /// Whether the sender believes in the claim. A candidate believes in its own claim only once it
+    /// has heard this claim: until then the candidate may have to resign the claim.
     pub(in crate::allcall) holds: bool,
     /// Whether the sender could renew the claim now.
     pub(in crate::allcall) renews: bool,
@@ -56,8 +57,8 @@ impl ClaimSource {
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(in crate::allcall) struct Claims(BTreeMap<Participant, KnownClaim>);
 
-/// The order of claims: a claim with a later E is greater, and of claims with the same E the claim
-/// with the lower rank.
+/// The order of claims. A claim with a later E is greater. If two claims have the same E, the claim
+/// with the lower rank is greater.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::allcall) struct ClaimOrder {
     pub(in crate::allcall) until: WallTime,
@@ -103,7 +104,7 @@ impl Claims {
             return Ok(false);
         }
         if let Some(known) = self.0.get_mut(&claim.leader) {
-            // A relayed claim revives no ended claim when a clock is set back.
+            // After a clock was set back, a relayed claim must not revive a claim that has ended.
             return Ok(known.renew(heard) && known.ends > now);
         }
         if self.0.len() >= config.limits.claims && !self.drop_least(&heard) {
@@ -162,9 +163,9 @@ impl Claims {
 
 impl KnownClaim {
     /// Updates a claim that was heard again. A claim with a later term, or a later E of the same
-    /// term, replaces the known claim. A relayed claim replaces no first-hand claim. If the leader
-    /// itself repeats E, this process computes anew how long it believes the claim, and keeps the
-    /// longer time: its clock may have been wrong when E was heard first. Returns whether the claim
+    /// term, replaces the known claim. A relayed claim replaces no first-hand claim. When the
+    /// leader itself repeats E, this process computes anew how long it believes the claim, and
+    /// keeps the longer time: its clock may have been wrong before. Returns whether the claim
     /// counts now.
     fn renew(&mut self, heard: Self) -> bool {
         let order = |heard: &Self| (heard.claim.term, heard.claim.until);

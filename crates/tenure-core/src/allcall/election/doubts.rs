@@ -1,5 +1,5 @@
-//! Statements of other participants that a leader exists. This process may not believe the claim of
-//! that leader.
+//! Statements of other participants that a leader exists. This process keeps them because it may
+//! not know that leader's claim.
 
 use alloc::collections::BTreeMap;
 use core::time::Duration;
@@ -11,7 +11,7 @@ use crate::allcall::identity::Participant;
 use crate::allcall::message::{Digest, LeaderClaim, Tombstone};
 use crate::time::{Time, WallTime};
 
-/// The last statement of each participant that a leader exists, up to the limit of claims.
+/// Each participant's last statement that a leader exists, up to the limit of claims.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(in crate::allcall) struct Doubts(BTreeMap<Participant, Doubt>);
 
@@ -29,7 +29,7 @@ struct Doubt {
 /// The view of another participant: the claim that it follows, if any.
 pub(in crate::allcall) struct Statement<'a> {
     pub(in crate::allcall) sent: WallTime,
-    /// The longest time between two calls of this participant.
+    /// The longest time between two calls of the other participant.
     pub(in crate::allcall) beat: Duration,
     pub(in crate::allcall) digest: Digest,
     pub(in crate::allcall) claim: Option<&'a LeaderClaim>,

@@ -11,8 +11,8 @@ use crate::allcall::context::Context;
 use crate::allcall::identity::{Participant, Rank};
 use crate::time::Time;
 
-/// The smallest number of participants that answer, so that each can compare its clock with two
-/// others (ruling 4).
+/// At least this number of participants answer, so that each can compare its clock with two others
+/// (ruling 4).
 const ANSWER_LEAST: usize = 3;
 
 /// The initial wait, `lease` + `max_clock_skew`: after it, each earlier claim was heard or is over.
@@ -53,8 +53,8 @@ impl Election {
         let Callers::Few(few) = context.config.callers else { return true };
         let waits = self.campaign.as_ref().is_some_and(|campaign| campaign.phase == Phase::Waiting);
         let able = self.is_left_vacant(context);
-        // With one other participant, regular comparisons show later which of the two clocks has
-        // moved.
+        // With only one other participant, compare clocks regularly: later comparisons then show
+        // which of the two clocks has moved.
         let compares = context.clock_due && self.others.presence.others() <= 1;
         !waits
             || compares

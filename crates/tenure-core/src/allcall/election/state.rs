@@ -162,9 +162,8 @@ impl Election {
         self.observation = None;
     }
 
-    /// Takes note of the sender's statement that there is a leader. A claim that this process
-    /// believes counts as such a statement, too: by a wrong clock the claim may end before the
-    /// sender's next call.
+    /// Keeps the sender's statement that there is a leader, even if this process knows that
+    /// leader's claim. By a wrong clock here the claim may end before the sender's next call.
     pub(in crate::allcall) fn doubt(
         &mut self,
         header: &Header,
@@ -185,8 +184,8 @@ impl Election {
         self.others.doubts.hear(from, &statement, context);
     }
 
-    /// Reports candidates with this process's name or rank. They break no rule, but are rarely
-    /// intended.
+    /// Reports candidates with this process's name or rank. Such candidates break no rule, but are
+    /// rarely intended.
     pub(in crate::allcall) fn compare(
         &mut self,
         from: &Participant,
@@ -223,9 +222,9 @@ impl Election {
         [lapses, release, self.others.claims.due(), kept].into_iter().flatten().min()
     }
 
-    /// Whether a reply has to contain the election. If this process's call has named the election
-    /// in this round, a reply repeats the election only for observers, and for participants that
-    /// follow another claim.
+    /// Whether a reply has to contain the election. If the call of this round has named the
+    /// election, a reply repeats the election only for observers and for participants that follow
+    /// another claim.
     pub(in crate::allcall) fn has_news_for(
         &self,
         follows: Option<Digest>,

@@ -16,8 +16,8 @@ use crate::time::Time;
 pub(in crate::allcall) struct Tombstones(BTreeMap<Participant, (Time, Tombstone)>);
 
 impl Tombstones {
-    /// Keeps a tombstone until 2K (`max_clock_skew`) after its E: no clock believes a claim of that
-    /// term longer (ruling 7). Returns whether the tombstone is new.
+    /// Keeps a tombstone until E + 2K (K is `max_clock_skew`): by then no clock believes a claim of
+    /// the ended term (ruling 7). Returns whether the tombstone is new.
     pub(in crate::allcall) fn hear(
         &mut self,
         dead: &Tombstone,

@@ -66,10 +66,10 @@ impl Election {
         }
     }
 
-    /// Whether this process would know of a leader that is stopped or cut off. The process would
-    /// know if it has listened as long as a candidate listens before it stands, or if a candidate
-    /// that has listened so long has just stated that there is no leader. A process with an overdue
-    /// round was stopped, has unread packets, and knows nothing.
+    /// Whether this process would know of a leader that is stopped or cut off. The process must
+    /// have listened as long as a candidate listens before it stands. The recent statement of such
+    /// a candidate that there is no leader is enough, too. A process with an overdue round was
+    /// stopped, has unread packets, and knows nothing.
     fn knows_all(&self, context: &Context<'_>) -> bool {
         let now = context.boot();
         let span = present_for(context.config.heartbeat);

@@ -23,8 +23,8 @@ impl Allcall {
         self.times.ours |= self.shows_times(header, body);
     }
 
-    /// Handles a packet with other times. Its claims are ignored, but while the packet names a
-    /// leader no vacancy is reported.
+    /// Handles a packet with other times. The claims of the packet are ignored, but while the
+    /// packet names a leader this process reports no vacancy.
     pub(super) fn hear_other_times(&mut self, header: &Header, body: &Body, out: &mut Out) {
         ignore(Ignored::OtherTimes, out);
         let entries = match body {
@@ -61,8 +61,8 @@ impl Allcall {
             return;
         };
         self.times.told = true;
-        // Judge by the time when the packet was heard: by now the process may have listened long
-        // enough.
+        // Judge by the state at the time when the packet was heard: the initial wait may be over by
+        // now.
         let refuses = newcomer && !self.times.ours;
         let ours = self.config.times();
         let why: Arc<str> = format!(

@@ -45,7 +45,7 @@ impl Allcall {
         }
     }
 
-    /// Handles a packet of this process that has come back: the bus delivers its packets.
+    /// Handles a packet of this process: the bus delivers each packet to its sender, too.
     fn hear_own(&mut self, body: &Body, out: &mut Out) {
         let own = match body {
             Body::Ask(ask) => OwnPacket { asks: true, round: ask.round, part: ask.part },

@@ -32,8 +32,8 @@ pub struct Allcall {
     pub(in crate::allcall) now: BothClocks,
     /// The maximum number of bytes of a packet; `None` without a connection.
     pub(in crate::allcall) link: Option<usize>,
-    /// The end of the wait with which this process begins; `None` before a connection. A connection
-    /// that is lost during the wait begins it anew.
+    /// The end of this process's first initial wait; `None` before a connection. When the
+    /// connection is lost during the wait, the wait begins anew.
     pub(in crate::allcall) joined: Option<Time>,
     pub(in crate::allcall) times: TimesInUse,
     pub(in crate::allcall) refused: Option<Arc<str>>,
@@ -181,8 +181,8 @@ impl Allcall {
         sent.since(self.now.wall).max(self.now.wall.since(sent))
     }
 
-    /// 2K + H (skew, heartbeat): a packet with a larger distance does not show that its sender is
-    /// alive.
+    /// 2K + H (K is `max_clock_skew`, H `heartbeat`). A packet whose clock differs by more does not
+    /// show that its sender is alive.
     pub(in crate::allcall) fn off(&self) -> Duration {
         let skews = self.config.max_clock_skew.saturating_mul(2);
         skews.saturating_add(self.config.heartbeat)

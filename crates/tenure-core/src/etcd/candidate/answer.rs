@@ -139,8 +139,8 @@ impl Candidate {
     }
 
     /// Makes room for the candidate's key, because a key of another campaign has the same name. If
-    /// the other key is on a lease of another process, the same lease was handed to that process,
-    /// which may lead by its key. So the candidate waits. Returns whether the other key must be
+    /// that key is on a lease of another process, the same lease was handed to both processes, and
+    /// the other process may lead: the candidate waits. Returns whether the other key must be
     /// deleted; the caller decides when.
     pub(in crate::etcd) fn make_room(
         &mut self,
@@ -157,8 +157,8 @@ impl Candidate {
         true
     }
 
-    /// Handles the answer that the key to be deleted does not exist. If another key of this session
-    /// has its name, deletes that key.
+    /// Handles the answer that the key to be deleted does not exist. If this session has another
+    /// key of the same name, deletes that key.
     fn on_other(&mut self, found: Option<KeyValue>, context: &mut CandidateContext<'_>) {
         match found.filter(|found| context.session.owns(found.lease)) {
             Some(found) => {
@@ -179,8 +179,9 @@ impl Candidate {
         self.check_value(own, context);
     }
 
-    /// Handles a candidate's key that is not in its expected place. On another lease of this
-    /// session, the key was moved and the answer was lost. On any other lease it is not ours.
+    /// Handles a candidate's key that is not in its expected place. If the key is on another lease
+    /// of this session, the session has moved the key, and the answer was lost. On any other lease
+    /// the key is not ours.
     fn look_elsewhere(&mut self, own: Option<&KeyValue>, context: &mut CandidateContext<'_>) {
         let own = own.filter(|own| Some(own.created) == self.revision());
         let lease = own.and_then(|own| own.lease).filter(|_| self.fence().is_none());

@@ -44,7 +44,8 @@ pub(super) struct Candidate {
     pub(super) late_on: Option<LeaseId>,
     /// Whether this user may not delete the key: the key then goes with its lease.
     pub(super) denied: bool,
-    /// The highest known revision at the start of the campaign: this campaign's key is above it.
+    /// The highest known revision at the start of the campaign: this campaign's key has a higher
+    /// revision.
     pub(super) since: Revision,
     /// The value of the next campaign, which waits until the last campaign has left.
     pub(super) next: Option<Value>,
@@ -81,7 +82,8 @@ pub(super) enum Phase {
         fence: Fence,
         settled: bool,
     },
-    /// The candidate deletes its key. `None` after a create without a certain outcome.
+    /// The candidate deletes its key. The revision is `None` after a create without a certain
+    /// outcome.
     Leaving {
         revision: Option<Revision>,
     },
@@ -212,7 +214,7 @@ impl Candidate {
     /// Watches the key from `from` on, right after the answer that the watch continues (ruling 9,
     /// E8).
     pub(super) fn watch(&mut self, key: Bytes, from: Revision, context: &mut CandidateContext<'_>) {
-        // Only the deletion of other candidates' keys matters.
+        // For keys of other candidates, only a deletion matters.
         let deletions = key != self.key(context);
         let op = Op::Watch { keys: Keys::One(key.clone()), from, deletions };
         let call = self.send(op, context);

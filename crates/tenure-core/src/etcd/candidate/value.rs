@@ -6,8 +6,8 @@ use crate::etcd::key::Bytes;
 use crate::name::Value;
 use crate::time::Time;
 
-/// The shortest pause before a leader overwrites another value again. Without it two processes with
-/// different values would overwrite each other all the time.
+/// The shortest pause before a leader overwrites another value again. Without the pause two
+/// processes with different values would overwrite each other all the time.
 const MEND_AGAIN: Duration = Duration::from_secs(1);
 
 /// The value of the candidate, and whether its key has that value.
@@ -38,8 +38,8 @@ impl OwnValue {
         self.stale = false;
     }
 
-    /// Sets a new value, which is written at once: this write is no reaction to the write of
-    /// another process.
+    /// Sets a new value, which is written at once: the pause follows only a write of another
+    /// process.
     pub(super) fn propose(&mut self, value: Value, now: Time) {
         self.stale = true;
         self.value = value;

@@ -211,7 +211,7 @@ impl Etcd {
         session.run_due(&mut context);
     }
 
-    /// Starts anew, because the store went back (ruling 7, E6): all its earlier answers are void.
+    /// Starts anew, because the store went back: its earlier answers are void (ruling 7, E6).
     fn on_history(&mut self, header: Header, out: &mut Out) {
         let to = header.revision;
         let from = core::mem::replace(&mut self.calls.seen, to);

@@ -16,7 +16,7 @@ use crate::etcd::words::Out;
 use crate::name::ElectionName;
 
 impl Etcd {
-    /// The next keys that can confirm a renewal, because they are on the renewed lease. They
+    /// The next keys that can confirm a renewal, because they are on the renewed lease. The keys
     /// rotate, so that each gets its turn.
     pub(super) fn own_keys(&self) -> Vec<OwnKey> {
         let (Some(lease), Some(name)) = (self.lease(), self.session.name()) else {
@@ -37,8 +37,8 @@ impl Etcd {
     }
 
     /// Confirms the last keep-alive late, if no key could confirm it and this election's key has
-    /// just been made or moved. All keys are read: this key alone would also renew the claims of
-    /// lost keys.
+    /// just been made or moved. The confirmation reads all keys: by this key alone it would also
+    /// renew claims whose keys are lost.
     pub(super) fn confirm_late(&mut self, election: &ElectionName, out: &mut Out) {
         let home = self.candidates.get(election).and_then(Candidate::home);
         if !self.session.is_unconfirmed() || home.is_none() || home != self.lease() {
@@ -49,8 +49,8 @@ impl Etcd {
         session.confirm_late(own, &mut context);
     }
 
-    /// Handles the keys that a confirmation has found. Even one unchanged key proves the lease,
-    /// although its candidate may leave now.
+    /// Handles the keys that a confirmation has found. An unchanged key proves the lease, even if
+    /// the candidate of that key is about to leave.
     pub(super) fn on_found(&mut self, found: Vec<FoundKey>, out: &mut Out) {
         let Some(lease) = self.lease() else { return };
         // Compare create revisions, because a restored store may be at the same revision (E7). A
@@ -200,8 +200,8 @@ impl Etcd {
         all.iter().for_each(|(election, ..)| self.confirm_late(election, out));
     }
 
-    /// Whether the candidate still has that key: it may have made another one, or left, during the
-    /// call.
+    /// Whether the candidate still has the key with this create revision. During the call the
+    /// candidate may have left, or made another key.
     fn still_has(&self, election: &ElectionName, asked: Revision) -> bool {
         self.candidates.get(election).and_then(Candidate::revision) == Some(asked)
     }

@@ -184,7 +184,7 @@ impl Session {
     }
 
     /// Opens the lease of the new term: candidates make keys on it, and the node moves keys to it.
-    /// The lease before keeps its E.
+    /// The former lease keeps its E.
     fn open_next(&mut self, lease: Lease, context: &mut Context<'_>) -> SessionEvent {
         let SessionPhase::Open(current) = &self.phase else { return SessionEvent::Nothing };
         let of_old = self.old.iter().filter_map(|old| old.proven);
@@ -294,7 +294,7 @@ impl Session {
 }
 
 /// Adds the witness to the found keys, as missing. If the witness does not exist, the transaction
-/// has no read of that key.
+/// does not read it.
 fn with_the_witness(reply: Reply, witness: usize) -> Reply {
     match reply {
         Reply::Txn { succeeded: true, mut found } => {

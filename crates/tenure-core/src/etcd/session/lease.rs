@@ -126,8 +126,8 @@ impl GivenLease {
         }
     }
 
-    /// Plans the next check of the lease that was handed in, within a third of the session's lease
-    /// of `ttl` seconds: a revocation is then noticed in time.
+    /// Plans the next check of the lease that was handed in. The check comes within a third of the
+    /// session's lease of `ttl` seconds, so that a revocation is noticed in time.
     pub(in crate::etcd) fn look_within_third_of(&mut self, ttl: u32, now: Time) {
         self.again = self.again.min(now.after(third(ttl)));
     }

@@ -31,7 +31,7 @@ impl Session {
         self.shift.pop()
     }
 
-    /// Begins a round with the keys that must still move. Returns whether it begins now.
+    /// Begins a round with the keys that must still move. Returns whether the round begins now.
     pub(in crate::etcd) fn begin_round(
         &mut self,
         round: VecDeque<ElectionName>,
@@ -85,8 +85,8 @@ impl Session {
                 self.shift.put_back(asked);
                 return SessionEvent::Nothing;
             }
-            // Halve the transaction until the key that this user may not write is alone: the other
-            // keys do not wait for that key.
+            // Halve the transaction until the refused key is alone: the other keys must not wait
+            // for that key.
             Reply::Refused(_) if asked.len() > 1 => {
                 self.shift.halve(asked);
                 return SessionEvent::Nothing;

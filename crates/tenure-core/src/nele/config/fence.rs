@@ -3,9 +3,9 @@
 use super::settings::Config;
 use crate::fence::Fence;
 
-/// Offsets stay below this, so that the epoch fits above them in a fence.
+/// Offsets stay below this number, so that the epoch fits above them in a fence.
 const FENCE_OFFSETS: u64 = 1 << 40;
-/// The sum of base and leader epoch stays below this.
+/// The sum of base and leader epoch stays below this number.
 const FENCE_EPOCHS: u64 = 1 << 24;
 
 impl Config {

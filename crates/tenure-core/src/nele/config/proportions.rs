@@ -75,7 +75,7 @@ impl fmt::Display for Misfit {
     }
 }
 
-/// A number of things, with the word for one and for several.
+/// A number of things, with the singular and the plural of their name.
 struct Count(usize, &'static str, &'static str);
 
 impl fmt::Display for Count {

@@ -34,7 +34,7 @@ pub struct Config {
     pub election: ElectionName,
     /// The group. [`Config::group_id`] adds the election and the number of partitions.
     pub group: ClusterName,
-    /// Whether observers of this process see the leaders of all groups, in `at_most_one`, too. An
+    /// Whether observers of this process see the leaders of all groups even in `at_most_one`. An
     /// asker that names no group needs this. Default false.
     pub all_groups: bool,
     /// This process's name in views and logs, unique in the group.
@@ -77,8 +77,8 @@ pub struct Config {
     pub fetch_wait: Duration,
     /// The longest time to find the end of a partition and to begin to read there. Default 1 s.
     pub seek: Duration,
-    /// Whether roles keep their leaders when the group's coordinator fails over (`at_least_one`): T
-    /// must then exceed one S more, because sessions begin anew. Default true.
+    /// Whether roles keep their leaders when the group's coordinator fails over (`at_least_one`). T
+    /// must then be longer by another S, because sessions begin anew. Default true.
     pub failover: bool,
     /// ρ, the bound on the rate error of CLOCK_BOOTTIME, at most [`Config::DRIFT_MAX`]. Default
     /// 10⁻³, twice the rate at which Linux slews a clock.
@@ -87,11 +87,11 @@ pub struct Config {
     /// begin again when the topic is created anew; an operator then raises the base above all
     /// earlier bases and epochs. Base and epoch together stay below 2²⁴. Default 0.
     pub fence_base: u32,
-    /// Time before the end of a leader's lease at which the leader's work is asked to stop. Default
-    /// 1 s.
+    /// Span before the end of a leader's lease: when the span begins, the leader's work is asked to
+    /// stop. Default 1 s.
     pub grace: Duration,
-    /// Time before the end of a leader's lease at which the leader's work is killed; at most
-    /// `grace`. Default 100 ms.
+    /// Span before the end of a leader's lease, at most `grace`: when the span begins, the leader's
+    /// work is killed. Default 100 ms.
     pub kill_margin: Duration,
     pub limits: Limits,
 }
@@ -112,7 +112,7 @@ pub enum Mode {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Limits {
     /// The maximum number of roles for which a process stands, and the maximum number of roles that
-    /// it observes; up to [`Limits::ROLES_MAX`]. Default 1,024.
+    /// the process observes; up to [`Limits::ROLES_MAX`]. Default 1,024.
     pub roles: usize,
     /// The maximum number of other processes that a process remembers. Default 1,024.
     pub processes: usize,
@@ -183,7 +183,7 @@ impl Config {
     }
 
     /// The group's id at the coordinator: `ELECTION.GROUP.mM`. Processes with another M or another
-    /// election are in another group: so all members agree on M (ruling 5) and stand for roles of
+    /// election are in another group. So all members agree on M (ruling 5), and stand for roles of
     /// one election.
     #[must_use]
     pub fn group_id(&self) -> String {

@@ -65,8 +65,8 @@ impl Config {
         self.by_any_clock(self.handover_parts().total())
     }
 
-    /// The sum that T must reach in `at_most_one`: a leader keeps its evidence if it reads one of
-    /// three records in a row back within T.
+    /// The sum that T must reach in `at_most_one`. A leader then keeps its evidence if it reads
+    /// back one of three records in a row.
     #[must_use]
     pub fn evidence_parts(&self) -> Sum {
         Sum(alloc::vec![
@@ -86,8 +86,8 @@ impl Config {
         self.by_any_clock(takeover)
     }
 
-    /// The longest time on another clock that `span` on one clock can take:
-    /// `⌈(1 + ρ)·⌈span/(1 − ρ)⌉⌉`, a little more than `(1 + 2ρ)·span`.
+    /// The longest span that another clock can show while this clock shows `span`: `⌈(1 +
+    /// ρ)·⌈span/(1 − ρ)⌉⌉`, a little more than `(1 + 2ρ)·span`.
     pub(crate) fn by_any_clock(&self, span: Duration) -> Duration {
         self.drift.stretch(self.drift.real_at_most(span))
     }
@@ -140,7 +140,7 @@ impl Config {
         match self.mode {
             Mode::AtLeastOne => {
                 let parts = self.handover_parts();
-                // T (`takeover`) must be greater than the sum, so 1 ns more.
+                // T (`takeover`) must be greater than the sum, so add 1 ns.
                 (parts, self.handover().saturating_add(Duration::from_nanos(1)))
             }
             Mode::AtMostOne => {

@@ -216,7 +216,7 @@ impl Nele {
         }
     }
 
-    /// Handles records of a reading for observers. Returns whether the reading is the present one.
+    /// Handles records of a reading for observers. Returns whether this reading is the current one.
     pub(super) fn sight_records(
         &mut self,
         reading: Reading,

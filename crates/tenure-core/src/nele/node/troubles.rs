@@ -10,10 +10,10 @@ use crate::nele::words::{Out, emit};
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(in crate::nele) struct LastReports {
     pub(super) unfilled: Option<VacantRoles>,
-    /// Roles that this process and another one on its machine lead.
+    /// Roles that both this process and another process on its machine lead.
     pub(super) same_host: BTreeSet<(Role, Process)>,
     /// Partitions to which the last record was not written, each with the reason of the first
-    /// failure in the row.
+    /// failure in a row.
     pub(super) unwritten: BTreeMap<Partition, Arc<str>>,
 }
 

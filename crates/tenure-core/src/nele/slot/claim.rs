@@ -29,7 +29,8 @@ pub(in crate::nele) enum Bid {
         /// The reading that must bring the claim back; otherwise the claim is ignored.
         reading: Reading,
         until: Time,
-        /// Whether the ledger has appended the claim ahead of that reading.
+        /// Whether the claim was appended ahead of the reading, so that the reading will bring the
+        /// claim.
         kept: bool,
     },
 }
@@ -43,14 +44,14 @@ pub(in crate::nele) struct HeldClaim {
     /// The time at which the first claim of the present leader epoch was read back.
     pub(in crate::nele) renewed: Time,
     /// No role is won before this time: G after `renewed`, or later if other members have a longer
-    /// T. A leader goes on meanwhile.
+    /// T. A running leadership goes on before this time, too.
     pub(in crate::nele) begins: Time,
     pub(in crate::nele) fence: Fence,
     pub(in crate::nele) epoch: Option<u32>,
     /// The send time of the latest record of this process that was read back after the claim.
     pub(in crate::nele) evidence: Option<Time>,
-    /// Whether the claim wins no more roles (ruling 10): an ended leadership has used its fence, or
-    /// another leader epoch began, in which another process may have led.
+    /// Whether the claim wins no more roles (ruling 10). An ended leadership has used the fence of
+    /// the claim, or another process may have led in a later leader epoch.
     pub(in crate::nele) spent: bool,
 }
 

@@ -20,7 +20,8 @@ use crate::time::Time;
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(in crate::nele) struct Slot {
     pub(in crate::nele) partition: Partition,
-    /// The time at which the partition was assigned to this process, if it is.
+    /// The time at which the partition was assigned to this process; `None` while it is not
+    /// assigned.
     pub(in crate::nele) assigned: Option<Time>,
     pub(in crate::nele) reads: Option<Reader>,
     /// V, the time of the last record that was read (`at_least_one`).

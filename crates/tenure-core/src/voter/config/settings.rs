@@ -62,18 +62,18 @@ pub struct Config {
     /// ρ, the bound on the rate error of CLOCK_BOOTTIME; at most [`Config::DRIFT_MAX`]. Default
     /// 10⁻³.
     pub drift: Drift,
-    /// The longest promise that this voter gives; `None`: its own [`lease`](Config::lease). A
-    /// leader that asks for more gets `lease_max`. After a restart a voter is silent for its
-    /// longest promise ever.
+    /// The longest promise that this voter gives; `None` stands for its own
+    /// [`lease`](Config::lease). A leader that asks for more gets `lease_max`. After a restart a
+    /// voter is silent for its longest promise ever.
     pub lease_max: Option<Duration>,
     pub admission: Admission,
     /// The time for which a dropped voter is searched for. Default 10 min.
     pub forget_after: Duration,
-    /// Time before the end of a leader's lease at which the leader's work is asked to stop. Default
-    /// 1 s.
+    /// Span before the end of a leader's lease: when the span begins, the leader's work is asked to
+    /// stop. Default 1 s.
     pub grace: Duration,
-    /// Time before the end of a leader's lease at which the leader's work is killed; at most
-    /// `grace`. Default 100 ms.
+    /// Span before the end of a leader's lease, at most `grace`: when the span begins, the leader's
+    /// work is killed. Default 100 ms.
     pub kill_margin: Duration,
     /// The maximum number of voters that are known at a time; from 1 to [`Config::VOTERS_MAX`].
     /// Default 128.
@@ -120,7 +120,8 @@ pub enum Admission {
 }
 
 impl Config {
-    /// The shortest heartbeat: below it, delays of the scheduler would elect leaders.
+    /// The shortest heartbeat. With a shorter one, a delay of the scheduler would count as a dead
+    /// leader.
     pub const HEARTBEAT_MIN: Duration = Duration::from_millis(20);
     pub const HEARTBEAT_MAX: Duration = Duration::from_secs(3_600);
     pub const TOLERANCE_MAX: u32 = 1_000;

@@ -128,10 +128,11 @@ pub enum Answer {
     Heartbeat(BeatenDto),
     /// To `remove`, `reconcile`, `release` and `electorate`: done.
     Done,
-    /// To `election/start`: a ballot begins, or has begun; the answer names a ballot that has
-    /// begun.
+    /// To `election/start`: a ballot begins, or has begun already. The answer names a ballot only
+    /// if it has begun already.
     Started(Option<Ballot>),
-    /// To `election/cast`: the recipient counted the vote; this is its own vote in that ballot.
+    /// To `election/cast`: the vote was counted. The answer has the recipient's own vote in the
+    /// same ballot.
     Cast(VoteDto),
     /// To `election/result`: whether the ballot goes on. `false` from the named winner means that
     /// it has given the ballot up for ever.
@@ -184,8 +185,8 @@ pub struct StatusDto {
     /// The highest counter that the sender has endorsed or acknowledged.
     #[serde(deserialize_with = "json::counter")]
     pub endorsed: u64,
-    /// The time for which the sender was free to endorse a candidate without a break; `None` if it
-    /// is not free now.
+    /// The time for which the sender was free to endorse a candidate without a break; `None` if the
+    /// sender is not free now.
     #[serde(default, rename = "freeNs", with = "nanos_if_any")]
     pub free: Option<Duration>,
     /// Whether the suspect has answered the sender.

@@ -9,8 +9,8 @@ use crate::voter::message::{Answer, Refusal, Unchanged};
 use crate::voter::words::Out;
 
 impl Voter {
-    /// Changes the electorate for an operator. The change counts at once, for this leader and its
-    /// quorums, without waiting for another member. Until a quorum has stored it, further changes
+    /// Changes the electorate for an operator. The change takes effect at once for this leader,
+    /// before any other member has stored it. Until a quorum has stored the change, further changes
     /// are refused with [`Refusal::ChangeRuns`].
     pub(super) fn on_change(&mut self, change: &Change, out: &mut Out) -> Result<Answer, Refusal> {
         let next = self.changed(change)?;

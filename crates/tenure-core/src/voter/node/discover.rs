@@ -16,7 +16,8 @@ use crate::voter::words::Out;
 const UNKNOWN_MAX: usize = 8;
 
 impl Voter {
-    /// Sets the seeds: the addresses to which their name resolves now, and those of the list (S2).
+    /// Sets the seeds: the addresses to which their name resolves now, and the addresses of the
+    /// list (S2).
     pub(super) fn on_seeds(&mut self, urls: impl Iterator<Item = VoterUrl>) {
         let listed = match &self.config.founding {
             Founding::List(listed) => listed.as_slice(),
@@ -43,8 +44,8 @@ impl Voter {
         let seeds: Vec<_> = seeds.map(|(url, is_found)| (url.clone(), is_found)).collect();
         let heartbeat = self.config.heartbeat;
         for (url, is_found) in seeds {
-            // A balancer may hand out requests in turn: if all voters asked at each heartbeat, each
-            // would reach the same voters each time.
+            // A balancer may hand out requests in turn. If all voters asked at each heartbeat, each
+            // of them would reach the same voters again.
             if is_found && self.random(heartbeat) < heartbeat / 2 {
                 continue;
             }

@@ -134,8 +134,8 @@ impl Voter {
         self.release(lease.leadership, ends, out);
     }
 
-    /// Informs all members, or in mode `available` all known voters, of the end of a leadership,
-    /// until all know or the lease has run out.
+    /// Informs all members of the end of a leadership, or in mode `available` all known voters. The
+    /// release goes on until all know of the end, or until the lease has run out.
     fn release(&mut self, leadership: Leadership, ends: Time, out: &mut Out) {
         let to: BTreeSet<_> = self.followers().into_iter().collect();
         let until = if to.is_empty() { self.now } else { ends };

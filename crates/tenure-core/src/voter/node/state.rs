@@ -97,8 +97,8 @@ impl Voter {
 
     // Durable changes.
 
-    /// Changes the memory. The first change of an input is written before every later effect of
-    /// that input (R2).
+    /// Changes the memory. The write of an input comes before every later effect of that input
+    /// (R2).
     pub(super) fn remember(&mut self, out: &mut Out, change: impl FnOnce(&mut Memory)) {
         if self.is_majority() && !self.writes.is_open() {
             let (memory, promise) = (self.memory.clone(), self.promise.clone());
@@ -238,8 +238,8 @@ impl Voter {
         self.starter.at = Some(self.now.after(least).after(pause));
     }
 
-    /// Plans when this voter suspects a leader that was heard now: once its promise to the leader
-    /// has ended, and the leader was silent for too long (V12).
+    /// Plans when this voter suspects a leader that was heard now. The promise to the leader must
+    /// have ended, and the leader must have been silent for too long (V12).
     pub(super) fn suspect_later(&mut self) {
         let misses = self.now.after(self.config.silence());
         let promise = self.promise.ends(self.now).unwrap_or(self.now);

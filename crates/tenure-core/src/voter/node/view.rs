@@ -62,9 +62,9 @@ impl Voter {
         })
     }
 
-    /// Whether the seat is certainly vacant: a quorum without a later electorate was free at one
-    /// instant recently, so that no voter could lead. In mode `available`: others have had the time
-    /// to name a leader.
+    /// Whether the seat is certainly vacant: at one recent instant a quorum was free, and had no
+    /// later electorate. So no voter could lead. In mode `available`: others have had the time to
+    /// name a leader.
     fn is_vacant(&self) -> bool {
         let Some(electorate) = self.memory.electorate.as_ref().filter(|_| self.is_majority())
         else {

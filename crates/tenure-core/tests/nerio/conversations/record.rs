@@ -9,7 +9,7 @@ use super::short::{Short, millis};
 pub(super) enum Detail {
     #[default]
     All,
-    /// Events that deserve a line, and the numbers of messages and writes.
+    /// Events, except those of ignored inputs, and the numbers of messages and writes.
     Events,
     Nothing,
 }

@@ -110,7 +110,7 @@ impl Scene for Talks {
         note(stage, node, &said);
     }
 
-    /// Fences grow.
+    /// Records an effect, and checks that fences grow.
     fn see(stage: &mut Stage<Self>, node: usize, effect: &Effect) {
         let one = &stage.nodes[node];
         let record = &mut stage.own.record;
@@ -132,7 +132,7 @@ impl Scene for Talks {
         }
     }
 
-    /// At most one node leads, in true time.
+    /// Checks that at most one node leads at any instant of true time.
     fn judge(stage: &mut Stage<Self>, _: usize, _: &[Effect]) {
         let leaders = stage.leaders(DB);
         assert!(leaders.len() < 2, "Leader Uniqueness: {leaders:?} lead at {}", stage.now);
@@ -274,7 +274,7 @@ impl Talk {
         Self::with(&format!("cluster members=a,b,c promise={promise}ms"), ms(promise))
     }
 
-    /// A cluster with these nodes, in which `d` campaigns, after so many milliseconds.
+    /// A cluster with these nodes: `d` campaigns, and so many milliseconds pass.
     pub(super) fn led(nodes: &str, span: u64) -> Self {
         let mut talk = Self::new();
         talk.quietly().start(nodes);

@@ -75,8 +75,8 @@ impl Account {
         has_entered || by_one || self.told.iter().any(|told| later(*told))
     }
 
-    /// The first instant at which the rest has ended by a quorum of answers, or by the answer of a
-    /// member that has entered.
+    /// The first instant by which the rest has ended: a quorum of answers says so, or the answer of
+    /// a member that has entered.
     fn until(&self, election: &ElectionName, holder: Option<&str>) -> Time {
         if self.granted.contains(election) {
             return Time::ZERO;

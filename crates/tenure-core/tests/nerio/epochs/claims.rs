@@ -18,7 +18,7 @@ const ELECTIONS: [&str; 2] = ["x", "y"];
 const HOLDERS: [&str; 2] = ["p", "q"];
 /// Units for which the longest lease is held.
 const LONGEST: u64 = 16;
-/// All grants are older: the grantors are wedged from here on.
+/// The unit from which the grantors are wedged: all grants are older.
 const WEDGED: u64 = 6;
 
 struct Clock {

@@ -62,7 +62,7 @@ impl World {
         world
     }
 
-    /// A proposal of a new life, or of the life that used the ballot `above`.
+    /// A proposal of a new incarnation, or of the incarnation that used the ballot `above`.
     fn begin(&mut self, nth: usize, above: Ballot) -> Proposer {
         let own = Arc::clone(&self.successors[nth]);
         let is_new = above == Ballot::NONE;
@@ -152,8 +152,8 @@ impl World {
         Ok(())
     }
 
-    /// The machine of a member starts again. Every second unflushed vote has reached the disk,
-    /// counted from the last.
+    /// The machine of a member starts again. Its unflushed votes have reached the disk in part: the
+    /// last, and every other one before it.
     fn crash(&mut self, member: usize) -> Result<(), TestCaseError> {
         let unflushed = std::mem::take(&mut self.acceptors[member].unflushed);
         for (vote, _) in unflushed.iter().rev().step_by(2) {
@@ -191,7 +191,7 @@ impl World {
         self.check()
     }
 
-    /// No proposer reports another decision than the members have made.
+    /// Checks that no proposer reports another decision than the members have made.
     fn check(&self) -> Result<(), TestCaseError> {
         for proposer in &self.proposers {
             if let Phase::Decided { successor } = proposer.phase() {

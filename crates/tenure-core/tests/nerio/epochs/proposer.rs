@@ -200,7 +200,7 @@ fn begun_decision_cannot_be_cancelled() {
     assert!(!told.cancel());
 }
 
-/// 2.1.9: the proposing member is wedged. Its own promise may arrive before or after.
+/// 2.1.9: the proposing member itself has accepted a successor, before or after others promise.
 #[test]
 fn carried_successor_waits_for_no_seat() {
     for promises in [0, 2] {

@@ -55,7 +55,7 @@ fn answers(inheritance: &mut Inheritance, member: usize, rests: &[HeldRest]) {
     inheritance.page(at(10), wedged(member), bounds, whole(rests));
 }
 
-/// The holder that keeps `holder` from a grant for longest, and the end of its rest.
+/// The holder that keeps `holder` from a grant for longest, and the end of that holder's rest.
 fn rival(
     inheritance: &Inheritance,
     election: &ElectionName,

@@ -54,7 +54,7 @@ fn messages_count_in_their_epoch() {
     assert!(s.leads("p"));
 }
 
-/// An ok from a member of another epoch counts as no ok.
+/// An ok from a member of another epoch does not count.
 #[test]
 fn ok_of_other_epoch_is_dropped() {
     let mut s = Story::new();
@@ -642,7 +642,7 @@ fn leader_keeps_office_over_switch() {
     assert!(!effects.iter().any(|effect| matches!(effect, Effect::Lower { .. })));
     assert_eq!((s.until("p"), s.fence("p")), (until, fence));
     s.drop_all();
-    // The questions come within an eighth of a third of the lease.
+    // A third of the lease is 333 ms. The leader asks the new epoch within an eighth of that.
     s.pass(ms(42));
     let asks = s.letters.iter().filter(|letter| letter.by == "p");
     assert!(asks.clone().count() >= GRANTORS.len(), "it asks the new epoch at once");

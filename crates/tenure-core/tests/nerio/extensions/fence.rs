@@ -246,7 +246,7 @@ fn fences_and_quorum_timestamps_agree() {
     }
 }
 
-/// Rule 6, on the other side: a candidate recovers from a wrong report of a fence that no node has
+/// Rule 6, for candidates: a candidate recovers from a wrong report of a fence that no node has
 /// seen.
 #[test]
 fn wrong_fence_stops_no_candidate() {

@@ -199,7 +199,8 @@ fn run_slow(s: &mut Story, span: Duration, slow: &[&str], delay: Duration) {
     }
 }
 
-/// The round trips of p take longer than its first lease, so each ok is over when it comes.
+/// The round trips of p take longer than its first lease, so each ok arrives after the lease has
+/// ended.
 #[test]
 fn late_oks_keep_no_grant() {
     let mut s = Story::new();

@@ -25,7 +25,7 @@ fn keys_are_election_name_and_inc() {
     assert!(granted(&s.ask("q", "a", other)).is_some(), "another election is free");
 }
 
-/// A forger on the same network must not be able to keep a candidate out either.
+/// A forger on the same network must not be able to keep a candidate out.
 #[test]
 fn forged_release_raises_no_watermark() {
     let mut s = Story::new();

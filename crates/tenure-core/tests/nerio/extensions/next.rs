@@ -81,8 +81,8 @@ fn hand_over_keeps_first_ok() {
     assert!(s.leads("q"));
 }
 
-/// Rule 4, with renewals: while a grantor was away, a waiting candidate got its grant. The live
-/// leader soon gets the grant back.
+/// Rule 4, with renewals: a grantor was away, and then granted to a waiting candidate. The live
+/// leader soon gets this grant back.
 #[test]
 fn live_leader_regains_its_grantor() {
     let mut s = Story::new();
@@ -103,8 +103,8 @@ fn live_leader_regains_its_grantor() {
     assert_eq!(s.leader(), Some("p"));
 }
 
-/// Rule 4: a candidate yields only as long as the reason lasts; two candidates still do not yield
-/// to each other in circles, however often the rival ahead comes and goes.
+/// Rule 4: a candidate yields only as long as the reason lasts. However often a rival ahead comes
+/// and goes, two candidates do not yield to each other in circles.
 #[test]
 fn unsteady_rival_costs_few_messages() {
     let mut s = Story::new();
@@ -211,7 +211,7 @@ fn resign_is_idempotent() {
     assert_eq!(emitted(&s.resign("p")), [Event::Own(OwnEvent::Ignored(Ignored::Command))]);
 }
 
-/// The leader leads on with its lease.
+/// A leader campaigns once more, and keeps its lease.
 #[test]
 fn a_second_campaign_changes_nothing() {
     let mut s = Story::new();

@@ -40,8 +40,7 @@ fn lease_end_handles_parked_request() {
     assert_eq!(s.state("a").waiting, 1);
 }
 
-/// The watermark of a free election is kept as well, as long as the released request may be under
-/// way.
+/// The watermark of a free election is kept as long as the released request may be under way.
 #[test]
 fn a_watermark_outlives_the_next_timeout() {
     let mut s = Story::new();
@@ -77,8 +76,8 @@ fn duplicate_of_lapsed_request_is_ignored() {
     assert_eq!(emitted(&effects), [Event::Own(OwnEvent::Ignored(Ignored::Stale))]);
 }
 
-/// Rule 4: oks of several Starts are combined, for each grantor only the one with the highest
-/// Start counts, and E is the minimum over the quorum.
+/// Rule 4: oks of several Starts are combined. For a grantor, only the ok with the highest Start
+/// counts, and E is the minimum over the quorum.
 #[test]
 fn oks_combine_by_earliest_end() {
     let mut s = Story::new();

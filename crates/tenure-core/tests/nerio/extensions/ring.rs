@@ -31,7 +31,7 @@ fn pong_of(s: &mut Story, who: &'static str, to: &'static str) -> Pong {
     sent(&asked).find_map(pong).unwrap()
 }
 
-/// Lets `b` hear made-up answers of `a`, which is gone, after each of its ticks.
+/// Lets time pass while the test makes up answers of `a`, which is gone.
 fn run_with_answers(s: &mut Story, span: Duration, mut answer: impl FnMut(&mut Story)) {
     let mut left = span;
     while !left.is_zero() {
@@ -52,7 +52,7 @@ fn forged_pong_keeps_nobody_alive() {
         let start = s.now("b");
         let forged = Message::from(Pong { start, ..pong.clone() });
         s.tell_as(&unproved, "b", forged.clone());
-        // Another member speaks only for itself.
+        // Member c passes on the answer of a, but a member may answer only for itself.
         s.tell("c", "b", forged);
     });
     assert!(s.all_name(&["b", "c"], "b"));
@@ -79,7 +79,7 @@ fn pong_of_other_life_is_ignored() {
     let a = s.sender("a");
     s.actors.remove("a");
     run_with_answers(&mut s, ms(1_500), |s| {
-        // The answer is for the incarnation of c.
+        // The answer names the incarnation of c as the asker, and b asks.
         let start = s.now("b");
         s.tell_as(&a, "b", Message::from(Pong { start, ..pong.clone() }));
     });

@@ -140,7 +140,7 @@ fn forged_end_stops_no_leader() {
     assert_eq!(ignored(&forged), [Ignored::Gone]);
 }
 
-/// A request that waits from another address stays.
+/// The waiting request of p came from another address than the forger's, and stays.
 #[test]
 fn forged_end_drops_no_request() {
     let mut s = Story::new();

@@ -161,7 +161,8 @@ fn claim_lasts_for_the_rest() {
     GRANTORS.iter().for_each(|grantor| s.actor(grantor).lead = Some(600));
     s.campaign("p");
     let start = s.now("p");
-    // The requests seem to take 500 ms, and p cannot tell.
+    // Below, the wall clock of p moves 500 ms ahead, too: to p the requests seem to have taken so
+    // long.
     let requests: Vec<Letter> = GRANTORS.iter().flat_map(|to| s.take("p", to)).collect();
     requests.iter().for_each(|request| drop(s.put(request)));
     let oks: Vec<Letter> = GRANTORS.iter().flat_map(|from| s.take(from, "p")).collect();
@@ -268,8 +269,8 @@ fn clock_set_ahead_ends_claim() {
     assert!(s.events("p").contains(&ended));
 }
 
-/// The claim ends, but work under it has its grace. This grace is measured to the end that the
-/// guard knows, and no grantor is free before.
+/// The claim ends early, but the work of the leader keeps its grace until the end that its guard
+/// was shown. No grantor is free before that end.
 #[test]
 fn release_waits_for_shown_end() {
     let mut s = story();
@@ -358,8 +359,8 @@ fn ended_grant_stays_over() {
     assert_eq!(s.holder("a"), None);
 }
 
-/// A request for a tenth of a lease is granted for no longer. The earlier grant has ended early,
-/// but was to last until later on the wall clock.
+/// After an earlier grant has ended early, a request for a tenth of a lease is granted for no
+/// longer than that.
 fn next_grant_is_short(s: &mut Story) {
     let tenth = ms(100);
     s.ask("q", "a", Request { delta: tenth, lease: tenth, ..at_wall(wall(0)) });

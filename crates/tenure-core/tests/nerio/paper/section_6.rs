@@ -137,8 +137,8 @@ fn erratum_4_delayed_release_ends_nothing() {
     assert_eq!(s.leader(), Some("p"), "q could not take b");
 }
 
-/// A candidate that gives up lets others go first. Its new attempt waits for the release: an
-/// earlier attempt would take back the grants that the release frees.
+/// A candidate that gives up lets others go first. Its new attempt waits for the release: without
+/// the wait it would take back the grants that the release frees.
 #[test]
 fn new_attempt_follows_the_release() {
     let mut s = Story::new();

@@ -135,7 +135,8 @@ fn of_lease(s: &Story) -> Vec<OwnEvent> {
     own.collect()
 }
 
-/// The measured round trip, the lease, and the least lease that would do, of the only event.
+/// The measured round trip, the lease, and the least sufficient lease, in the only event about the
+/// lease.
 fn outgrown(s: &Story) -> (Duration, Duration, Duration) {
     match &of_lease(s)[..] {
         [OwnEvent::LeaseOutgrown { samples: 100, short }] => {
@@ -150,8 +151,8 @@ fn with_times(s: &Story, lease: Duration, round_trip: Duration) -> Option<Checke
     Config { round_trip, refresh: round_trip * 2, ..config }.check().ok()
 }
 
-/// d is measured: a leader with a lease of 1 s warns of round trips for which its settings would be
-/// refused, names the least lease, and reports when the network is quick again.
+/// d is measured. A leader with a lease of 1 s warns of round trips for which its settings would be
+/// refused, and names the least lease. Later it reports that the network is quick again.
 #[test]
 fn outgrown_lease_is_reported() {
     let (mut s, mut road) = (Story::new(), Road::default());
@@ -221,8 +222,8 @@ fn lost_answers_outgrow_lease() {
     assert!(s.leads("p"));
 }
 
-/// A renewal that no quorum answers before the lease ends counts with the rest of the lease; a
-/// single such renewal does not move the percentile.
+/// If no quorum answers a renewal before the lease ends, the trip counts as lasting until that end.
+/// A single such trip does not move the percentile.
 #[test]
 fn lost_leases_outgrow_lease() {
     let (mut s, mut road) = (Story::new(), Road::default());

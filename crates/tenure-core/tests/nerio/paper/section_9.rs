@@ -76,8 +76,8 @@ fn single_weak_leader_after_stabilization() {
     }
 }
 
-/// A link loses letters one way: each end takes the other for failed, as only round trips count.
-/// Until the link is whole, two members may be weak leaders.
+/// A link loses the letters in one direction. Only round trips count, so each end takes the other
+/// for failed. Until the link is whole, two members may be weak leaders.
 #[test]
 fn one_way_loss_fails_both_ends() {
     let mut s = five(Detector::Ping);

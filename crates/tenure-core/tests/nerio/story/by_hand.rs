@@ -272,7 +272,7 @@ impl Story {
         self.step(to, Input::Message { from, message })
     }
 
-    /// Hands over a message of a life that may be over, or from an address that may be forged.
+    /// Hands over a message whose sender may have ended, or may be forged.
     pub fn tell_as(&mut self, from: &Sender, to: &'static str, message: Message) -> Vec<Effect> {
         self.step(to, Input::Message { from: from.clone(), message })
     }

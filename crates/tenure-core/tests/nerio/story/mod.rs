@@ -79,8 +79,8 @@ pub struct Story {
     pub slow_disks: bool,
     /// Node whose next persist fails.
     pub failing: Option<&'static str>,
-    /// Clock of the machines at each start, in milliseconds since 1970. `None` if memories found
-    /// without a document.
+    /// Clock of the machines at each start, in milliseconds since 1970. `None` if the members found
+    /// their cluster without a document.
     pub wall: Option<u64>,
     /// Number of directories so far.
     directories: u64,
@@ -180,7 +180,7 @@ impl Story {
         self.actor(who).disk.as_ref().unwrap().durable().instance
     }
 
-    /// Changes the settings for which the letters from now on are sent.
+    /// Changes the settings of the nodes that send the letters from now on.
     pub fn configure(&mut self, change: impl FnOnce(&mut Config)) {
         let mut config = Config::clone(&self.config);
         change(&mut config);

@@ -140,7 +140,7 @@ fn manual_member_waits() {
     assert_eq!(waits(&s, "c"), "behind p, which leads");
 }
 
-/// The reason why a candidate waits, as it last said.
+/// The last reason for waiting that a candidate has reported.
 fn waits(s: &Story, who: &str) -> String {
     let mut told = s.events(who).iter().filter_map(|event| match event {
         Event::Waiting(waiting) => Some(waiting.to_string()),
@@ -149,7 +149,7 @@ fn waits(s: &Story, who: &str) -> String {
     told.next_back().unwrap_or_default()
 }
 
-/// The list of e names e, and the members do not.
+/// The list of e names e as a member; the list of no member does.
 #[test]
 fn unknown_node_names_its_addition() {
     let mut s = grown();
@@ -161,7 +161,7 @@ fn unknown_node_names_its_addition() {
     assert_eq!(waits(&s, "e"), format!("refused: {told}"));
 }
 
-/// 4.1: d is named in epoch 1, and replaced in epoch 2 before it has entered.
+/// 4.1: epoch 1 names d. Before d has entered epoch 1, epoch 2 names another memory of d.
 #[test]
 fn named_memory_asks_no_more() {
     let mut s = Story::new();
@@ -288,7 +288,7 @@ fn five() -> Story {
     s
 }
 
-/// The ways between c and the members that do not hear it.
+/// The links between c and the members that do not hear it, in both directions.
 fn around_c() -> Vec<(&'static str, &'static str)> {
     APART.iter().flat_map(|who| [("c", *who), (*who, "c")]).collect()
 }
@@ -307,7 +307,7 @@ fn no_one_replaces(s: &Story) -> bool {
     !one_replaces(s) && !replaces(s, "e")
 }
 
-/// 4.4: of five members only b hears c, and the second c.
+/// 4.4: four members hear the second c. Only b of them hears c, too.
 #[test]
 fn single_objection_is_enough() {
     let mut s = five();
@@ -326,7 +326,7 @@ fn member_agrees_after_its_span() {
     assert!(is_told(&s, "a", |why| matches!(why, Hindrance::Heard { .. })), "b hears c");
 }
 
-/// 4.4.1: b says that it hears c, and then no message reaches b any more.
+/// 4.4.1: b says that it hears c. From then on no message reaches b.
 #[test]
 fn objections_last_for_spans() {
     let mut s = five();
@@ -402,7 +402,7 @@ fn second_blank_is_counted() {
     assert!(!has_entered(&s, "a", 2) && emitted_by(&s, by, failed), "{:?}", s.events(by));
 }
 
-/// 4.4.2: the objection of b comes after a round, which ended without this objection.
+/// 4.4.2: a round ends without the objection of b, which arrives later.
 #[test]
 fn late_objection_stops_change() {
     let mut s = five();
@@ -443,7 +443,7 @@ fn late_objection_stops_change() {
 fn failed_changes_grow_rarer() {
     let mut s = healing();
     s.actors.remove("c");
-    // The node c asks, and never shows its memory.
+    // The second c asks, but never shows its memory.
     asks_for(&mut s, ms(60_000), &["a", "b", "d"], &[]);
     let begun = |who: &str| {
         let all = s.events(who).iter();
@@ -453,7 +453,7 @@ fn failed_changes_grow_rarer() {
     assert!((2..=24).contains(&begun), "{begun}");
 }
 
-/// 4.5: c loses its directory again at once.
+/// 4.5: the members have just let c in, and c loses its directory again.
 #[test]
 fn replacements_have_a_pause() {
     let mut s = healing();
@@ -636,7 +636,7 @@ fn one_replaces_among(s: &Story, members: &[&str]) -> bool {
     members.iter().any(|who| replaces(s, who))
 }
 
-/// A blank with the setting asks members without it.
+/// A blank asks to be let in, and the settings of the members leave that to an operator.
 #[test]
 fn manual_members_replace_nobody() {
     let mut s = grown();

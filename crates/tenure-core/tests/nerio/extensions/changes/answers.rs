@@ -28,7 +28,7 @@ fn unwedged_member_answers_nothing() {
     assert_eq!(answer.rests[0].who, s.who("p"));
 }
 
-/// 2.2.1, 2.2.3: the longest grant is that of y.
+/// 2.2.1, 2.2.3: election y has the longest grant.
 #[test]
 fn bounds_cover_all_grants() {
     let mut s = Story::new();
@@ -48,7 +48,7 @@ fn bounds_cover_all_grants() {
     assert_eq!(held, [ms(950), ms(2_100)]);
 }
 
-/// 2.2.2: the machine of a restarted, and a has forgotten to whom it granted.
+/// 2.2.2: a's machine has restarted, and a has forgotten to whom it granted.
 #[test]
 fn quarantine_names_unknown_holder() {
     let mut s = Story::new();

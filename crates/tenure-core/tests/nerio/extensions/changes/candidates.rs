@@ -208,7 +208,7 @@ fn observer_names_leader_over_change() {
     assert_eq!(document(&s, "r").number, 1);
 }
 
-/// The driver knows the members of the previous epoch as long as releases go there.
+/// While releases still go to members of the previous epoch, the driver knows these members.
 #[test]
 fn epochs_include_previous_epoch() {
     let s = grown();

@@ -176,7 +176,7 @@ fn replacement_behind_name_needs_no_host() {
     assert!(matches!(done, ChangeState::Done { .. }), "{done}");
 }
 
-/// The name leads elsewhere: the blank c answers only at the source of its questions, z.
+/// The name resolves to another address: the blank c answers only at z, from where it asks.
 #[test]
 fn replacement_behind_name_answers_there() {
     let mut named = config(&GRANTORS);
@@ -202,7 +202,8 @@ fn replacement_behind_name_answers_there() {
     assert_eq!(error, ChangeError::Elsewhere { name: name("c"), address: address("z") });
 }
 
-/// A node with a lost directory enters by itself an epoch that names no memories.
+/// An epoch that names no memories needs no operator: a node with a lost directory enters by
+/// itself.
 #[test]
 fn member_that_runs_is_not_replaced() {
     let mut s = Story::new();

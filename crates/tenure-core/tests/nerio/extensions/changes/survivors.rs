@@ -57,7 +57,7 @@ fn serves(s: &Story, who: &str) -> bool {
     emitted_by(s, who, |event| *event == OwnEvent::Serving)
 }
 
-/// 2.12.3, 2.12.4: both survivors are needed, and wait as after another start of their machines.
+/// 2.12.3, 2.12.4: both survivors are needed. They wait as if their machines had started again.
 #[test]
 fn survivors_lead_above_floor() {
     let (mut s, before) = lost();
@@ -80,7 +80,7 @@ fn survivors_lead_above_floor() {
     assert!(has_entered(&s, "e", NUMBER + 1) && s.fence("q") == fence);
 }
 
-/// The operator forgets d, which starts as it was.
+/// The operator does not recover d, and d starts with its directory as it was.
 #[test]
 fn unedited_member_follows() {
     let (mut s, _) = lost();

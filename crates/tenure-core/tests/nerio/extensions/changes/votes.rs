@@ -54,7 +54,7 @@ fn acceptance_needs_the_document() {
     assert!(has_accepted(&tell_in(&mut s, epoch, "b", "a", part)));
 }
 
-/// 2.1.3: the successor is of another cluster, and follows another epoch.
+/// 2.1.3: the successor follows the epoch 0 of another cluster.
 #[test]
 fn successor_must_follow_the_epoch() {
     let mut s = Story::new();

@@ -61,7 +61,7 @@ fn lost_grantor_reads_a_quorum() {
 }
 
 /// Rule 4: the release of the old leader opens its election while the grantor waits, before the
-/// read; the next leader gets a higher fence all the same.
+/// read. The next leader still gets a higher fence.
 #[test]
 fn read_fences_cover_released_elections() {
     let mut s = Story::new();
@@ -195,7 +195,7 @@ fn far_proposal_is_refused() {
 }
 
 /// Rule 6: a stranger has driven the fences of two grantors far apart, each within reach of the
-/// fence that it had seen. Later candidates lead all the same, though not at once.
+/// fence that it had seen. Later candidates still lead, though not at once.
 #[test]
 fn distant_fences_converge() {
     let mut s = Story::new();

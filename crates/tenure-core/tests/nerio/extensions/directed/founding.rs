@@ -470,9 +470,9 @@ fn fences_survive_loss_of_all_directories() {
     assert!(fences[0] < fences[1], "{fences:?}");
 }
 
-/// The clock of b's machine is ahead. Member a finds that all directories are empty, and cannot
-/// write the founding down yet. Meanwhile b's directory is lost, and the others go on without b:
-/// fences that b's clock may have begun are not handed out again.
+/// The clock of b's machine is ahead, so b may have handed out high fences. Member a finds that all
+/// directories are empty, and cannot write the founding down yet. Meanwhile b's directory is lost.
+/// The others found the cluster without b, and still begin above b's fences.
 #[test]
 fn lost_founders_count_for_fences() {
     const AHEAD: u64 = 1_000_000_000;
@@ -504,7 +504,7 @@ fn lost_founders_count_for_fences() {
     }
 }
 
-/// The rule holds in clusters of one and of two members, too.
+/// Clusters of one and of two members are founded by the same rule.
 #[test]
 fn small_clusters_are_founded() {
     for all in [&["a"][..], &["a", "b"][..]] {

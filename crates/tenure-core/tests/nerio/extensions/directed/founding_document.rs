@@ -221,7 +221,8 @@ fn clocks_far_apart_found_nothing() {
     assert!(GRANTORS.iter().all(|member| serves(&s, member)));
 }
 
-/// A memory that ends with its process is named by no document: the cluster is founded without one.
+/// No document names a memory that ends with its process: such a cluster is founded without a
+/// document.
 #[test]
 fn memory_without_disk_needs_no_document() {
     let mut s = begun(&["a", "b"]);
@@ -351,7 +352,7 @@ fn new_memory_begins_another_wait() {
     assert!(GRANTORS.iter().all(|member| serves(&s, member)));
 }
 
-/// No word of c's memory reaches b, which has not written it down. All else arrives.
+/// b hears nothing of c's memory, and has not written that memory down. All other messages arrive.
 #[test]
 fn all_write_all_memories_down() {
     let mut s = begun(&GRANTORS);

@@ -40,7 +40,7 @@ fn early_release_confirms_no_list() {
     assert_eq!(s.leader(), Some("p"), "{:?}", s.events("p"));
 }
 
-/// 3.11: a blank does not answer pings, which would confirm the list of the settings.
+/// 3.11: a blank answers no ping: an answer would confirm the list of the settings.
 #[test]
 fn early_pings_confirm_no_list() {
     let mut s = Story::empty(on_ring(&GRANTORS, Detector::Ping));

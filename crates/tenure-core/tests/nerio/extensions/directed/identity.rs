@@ -4,8 +4,8 @@ use tenure_core::nerio::{Event, Ignored, Message, OwnEvent, Refusal, Request, Se
 
 use crate::story::*;
 
-/// Comparing by name alone is unsafe: a delayed release of an earlier incarnation frees a grantor
-/// under its successor.
+/// Comparing by name alone is unsafe: a late release of an earlier incarnation would end the grant
+/// of the next incarnation.
 #[test]
 fn release_of_earlier_incarnation_frees_nothing() {
     let mut s = Story::new();

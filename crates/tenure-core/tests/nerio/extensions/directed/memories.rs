@@ -101,8 +101,8 @@ fn memory_is_durable_before_answer() {
     assert!(known, "it remembers: {roster:?}");
 }
 
-/// The directory of b is lost, and the old memory of a answers at a's address. This memory has not
-/// seen the fences handed out since, and c knows a later memory of a.
+/// The directory of b is lost, and the old memory of a answers at a's address. The old memory has
+/// not seen the latest fences, and c knows a later memory of a.
 #[test]
 fn old_memory_bounds_nothing() {
     let mut s = Story::new();

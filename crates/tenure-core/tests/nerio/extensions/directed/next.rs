@@ -188,7 +188,7 @@ fn older_refusal_causes_no_yield() {
     assert_eq!(releases(&s.deliver("c", "q")).len(), 1, "now they say so again");
 }
 
-/// Rule 4: after yielding a candidate waits `remaining` plus a random time.
+/// Rule 4: after it has yielded, a candidate waits for `remaining` plus a random time.
 #[test]
 fn candidate_pauses_after_yielding() {
     let mut s = Story::new();
@@ -277,7 +277,7 @@ fn candidates_skip_silent_grantor() {
     assert_eq!(s.leader(), leader, "and it lasts");
 }
 
-/// Rule 4: candidates do not wait either for a grantor that answers that it cannot grant.
+/// Rule 4: candidates do not wait for a grantor that answers that it cannot grant.
 #[test]
 fn candidates_skip_grantor_in_quarantine() {
     let mut s = Story::new();

@@ -149,8 +149,8 @@ fn first_view_has_the_fence() {
     assert!(views.len() > 1);
 }
 
-/// Grantors that rebooted under a leader have seen more than its fence, as they begin at their
-/// reserve. The leader's renewals carry its fence.
+/// Grantors that rebooted under a leader begin at their reserve, and so above the leader's fence.
+/// The leader's renewals carry its fence.
 #[test]
 fn rebooted_grantors_still_name_leader() {
     let mut s = Story::new();

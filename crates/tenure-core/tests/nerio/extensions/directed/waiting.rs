@@ -137,7 +137,8 @@ fn leaving_leader_is_not_reported_leading() {
     assert!(s.leads("q"));
 }
 
-/// Another candidate, or the holder of an earlier grant, cannot leave the grant.
+/// Only the holder of a grant can announce that it leaves: no other candidate can, nor can the
+/// holder of an earlier grant.
 #[test]
 fn only_its_holder_leaves_a_grant() {
     let mut s = Story::new();
