@@ -40,7 +40,7 @@ impl AskedMembers {
             return health;
         }
         self.called.set(clock::now());
-        // The task ends with the process: its questions have limits of time.
+        // The task ends by itself, some time after the last caller.
         self.inquiry.start(|| tokio::task::spawn_local(self.clone().ask()));
         add(health, self.inquiry.last())
     }
