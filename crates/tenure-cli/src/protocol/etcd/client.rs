@@ -289,8 +289,8 @@ enum About {
 }
 
 impl About {
-    /// Whether a new lease of the node ends this subject, so that a later warning about the subject
-    /// is news.
+    /// Whether this trouble is over once the node has a new lease. A later warning about the same
+    /// subject is then news.
     fn is_over_with_a_lease(&self) -> bool {
         matches!(self, Self::Etcd | Self::Cluster | Self::History | Self::LateKey | Self::Doing(_))
     }

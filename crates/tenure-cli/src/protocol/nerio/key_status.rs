@@ -14,11 +14,11 @@ use crate::output::millis;
 /// A sender that was heard within this span still uses its key.
 const LATELY: Duration = Duration::from_secs(60);
 
-/// Time to wait for the members' answers to a question; with an answer a member shows its key.
+/// Time to wait for the answers of the members. Each answer shows the key of its sender.
 const ANSWERED: Duration = Duration::from_millis(300);
 
-/// Number of waits for answers. The first question may be sealed for a process that has restarted
-/// since.
+/// Number of waits for answers. A member that has restarted drops the first question, which may be
+/// sealed for its earlier process.
 const ROUNDS: usize = 3;
 
 /// The largest number of listed peers, the latest first: an answer has room for a megabyte.

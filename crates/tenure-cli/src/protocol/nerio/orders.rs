@@ -242,8 +242,8 @@ impl Ending<'_> {
                 self.given.store(true, Ordering::Relaxed);
                 let said = orders::give(&cluster.config, cluster.key(), self.from(), &order).await;
                 let mut said = said.map_err(|error| self.not_given(error))?;
-                // Keep the answer of a member that has passed the order on once: the leader may
-                // still obey, whatever the member answers now.
+                // If a member has passed the order on once, keep this answer: the leader may still
+                // obey, whatever the member answers now.
                 for (member, answer) in &mut said {
                     let before = given.iter().find(|(other, _)| other.name == member.name);
                     if before.is_some_and(|(_, before)| is_on(before)) {

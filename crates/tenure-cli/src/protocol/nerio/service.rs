@@ -206,7 +206,7 @@ impl Service {
                 self.waits = Some(format!("{notice}{asked_at}"));
                 return Reaction::Warned;
             }
-            // The node itself waits to be let in: it asks for memories no more.
+            // This node itself waits to be let in, and has stopped its questions for memories.
             OwnEvent::Awaited { name, .. } if *name == self.name => {
                 notice_ids::warn(notice, "");
                 self.waits = Some(notice.to_string());

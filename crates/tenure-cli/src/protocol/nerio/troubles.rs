@@ -263,8 +263,8 @@ pub(super) async fn nobody(
 /// The keys as a possible cause of a wait.
 pub(super) fn may_be_of_keys(cluster: &Cluster, waiting: &Waiting) -> Option<&'static str> {
     let Waiting::NoQuorum { missing } = waiting else { return None };
-    // If this process has no key, and has heard a member, that member accepts processes without a
-    // key.
+    // A process without a key may have heard a member: this member accepts processes without a key,
+    // so the keys are not the cause.
     let possible = cluster.keys.is_some() || missing.len() == cluster.config.members.len();
     possible.then(|| of_keys(cluster))
 }
