@@ -61,7 +61,7 @@ impl Stage {
         }
     }
 
-    /// `one` leads, and two of its three nodes are gone.
+    /// `one` leads, and two of the three nodes are gone.
     fn leader_without_quorum(&mut self, more: &[&str]) {
         self.found();
         self.candidate("one", more);
@@ -241,7 +241,8 @@ fn transfer_reports_or_awaits_a_promise() {
         // Grantors forget a silent candidate after 15 s.
         stage.set("round-trip", "refresh = \"5s\"\nround-trip");
         stage.found();
-        // A minute where the promise is only reported; some seconds where it is awaited.
+        // The promise lasts a minute if the command only reports it, and some seconds if the
+        // command waits for its end.
         let promise = ["--verify-max", if wait { "3s" } else { "60s" }, "--lease-max", "120s"];
         stage.candidate("one", &promise);
         stage.says("one", "one leads e");
@@ -328,7 +329,8 @@ fn held_up_is_said(stage: &Stage) {
     assert_eq!((&waiting["waiting"], &waiting["behind"]), (&json!("promised"), &json!("one")));
 }
 
-/// The node could not remember any grant. No request comes, and the node still reports the loss.
+/// A node without its directory could not remember a grant. The node reports the loss even if no
+/// request comes.
 #[test]
 fn running_node_reports_lost_directory() {
     let mut stage = Stage::new();

@@ -113,7 +113,7 @@ fn member_reports_its_troubles() {
     );
 }
 
-/// The other members may be a quorum, so this is no error.
+/// A lease-max below the lease is only warned of: the other members may be a quorum.
 #[test]
 fn member_warns_of_short_lease_max() {
     let machine = Machine::new(env!("CARGO_BIN_EXE_tenure"));

@@ -36,8 +36,7 @@ impl<const N: usize> Stage<N> {
         }
     }
 
-    /// Waits until the members and the candidate, which has heard of all running nodes, know that
-    /// these nodes are no quorum.
+    /// Waits until the members and the candidate report that the running nodes are no quorum.
     fn elects_nobody(&self, leaderships: usize) {
         self.serve(false);
         let silent: Vec<_> =

@@ -105,8 +105,7 @@ fn runbook_recovers_changed_members() {
     let Answer { code, out, err } = as_printed(&four, &recovered.out, "d");
     assert_eq!(code, Some(0), "{err}");
     assert!(out.contains(said), "{out}");
-    // The second member prints the same line for the first member, on which a second run changes
-    // nothing.
+    // The command line that d prints for c changes nothing at c, which was recovered first.
     let again = as_printed(&four, &out, "c");
     assert_eq!(again.code, Some(0), "{}", again.err);
     let again = recover(&four, "c", &["--lost", "a,b", WORD, "--json"]);

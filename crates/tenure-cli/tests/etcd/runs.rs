@@ -30,7 +30,7 @@ pub(crate) fn no_key_left(cluster: &Cluster) {
     soon("no key is left", || keys(cluster).is_empty().then_some(()));
 }
 
-/// Observers and askers need no lease, and accept any bytes as a value.
+/// Observers and askers need no lease of their own, and accept any bytes as a value.
 #[test]
 fn foreign_leader_is_reported() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();

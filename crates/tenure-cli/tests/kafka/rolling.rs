@@ -116,7 +116,7 @@ fn judge_sees_gaps() {
     assert_eq!(gap(vec![(5, 9), (1, 4)]), Some(4));
 }
 
-/// A lone process has no successor.
+/// After a signal, a process without a possible successor does not lead on.
 #[test]
 fn lone_process_stops_after_listening() {
     let (_broker, _, host) = shared_broker("lonely");

@@ -230,7 +230,8 @@ fn changed_script_is_told_its_fault() {
     assert!(log.contains("fix: mend the file of CMD, or give another CMD"), "{log}");
 }
 
-/// A slow guard means that the machine is busy, not that its limits are wrong.
+/// A guard that starts slowly is a sign of a busy machine: the runner gives up its lease, and goes
+/// on.
 #[test]
 fn idle_guard_costs_only_its_lease() {
     let library = HangingLibrary::missing();

@@ -99,9 +99,10 @@ impl Watcher {
         self.later.insert(RECORDS.to_owned(), (due, format!("{first}{others}: {why}")));
     }
 
-    /// Warns of unfilled roles; `ends` are the first and the last of them. Leaves out a role of this
-    /// process: this process is leaving, and still owns the partition. Checking the `ends` is enough:
-    /// if the roles of this process are consecutive, all other roles are below or above them.
+    /// Warns of unfilled roles; `ends` are the first and the last of them. Leaves out a role of
+    /// this process: this process is leaving, and still owns the partition. Checking the `ends` is
+    /// enough: if the roles of this process are consecutive, all other roles are below or above
+    /// them.
     fn on_unfilled(&mut self, ends: [Option<Role>; 2], text: &str) {
         let is_own = |role: &Role| self.own.has(role.0);
         let Some(role) = ends.into_iter().flatten().find(|role| !is_own(role)) else {
