@@ -125,7 +125,7 @@ fn runner_names_missing_nodes_once() {
     );
     assert_eq!((code, said), (Some(0), told));
 
-    // The first of three nodes is no longer missing; with the second the runner leads.
+    // Node a answers, and is no longer named as missing. With node c the runner leads.
     stage.node("a", &["--new"]);
     stage.says("one", "tenure: one waits: no quorum: no answer from b, c; this process asks b at ");
     stage.node("c", &["--new"]);
@@ -295,7 +295,7 @@ fn unconfirmed_resignation_names_its_wait() {
                ";
     let told = said.contains(&format!(" yet: {why}"))
         && said.contains("; no answer from b, c; this command waits");
-    // On a busy machine CMD may not have ended at that query, or a moment before.
+    // On a busy machine CMD may still run at that query, or may have ended just before.
     let early = [" yet: CMD, process ", " yet: the other nodes have not confirmed the resignation"];
     assert!(told || early.iter().any(|early| said.contains(early)), "{said}");
     assert_eq!(code, Some(0));
@@ -374,7 +374,7 @@ fn running_node_reports_lost_directory() {
     assert_eq!((&b["state"], &b["fix"]), (&json!("serving"), &Value::Null), "{told}");
 }
 
-/// Grantors know an ended candidate for a moment longer.
+/// Grantors still know a candidate for a moment after its end.
 #[test]
 fn transfer_to_ended_candidate_claims_nothing() {
     let mut stage = Stage::new();
@@ -391,8 +391,7 @@ fn transfer_to_ended_candidate_claims_nothing() {
     assert!(said.starts_with(gave_way) || forgotten, "{code:?} {said}");
 }
 
-/// The leader comes back before it has heard the fence of the other candidate, so it asks twice to
-/// lead.
+/// `one` leads again before it has heard the fence of `two`, so it needs two rounds of requests.
 #[test]
 fn returning_leader_is_named_at_once() {
     let mut stage = Stage::new();

@@ -383,7 +383,7 @@ impl Watched {
         let kind = if gave { "resigned" } else { "lost" };
         self.step(kind, &why.clone(), |progress| {
             progress.slow += u64::from(!gave && !is_late);
-            // The next leadership may have begun.
+            // Change nothing if the next leadership has begun.
             if progress.terms == term {
                 progress.ended = Some((why, gave));
                 progress.stops = false;

@@ -87,7 +87,7 @@ fn operator_replaces_lost_founder() {
         let log = stage.log(node);
         assert!(!log.contains("another configuration"), "{node}: {log}");
     }
-    // The new memory of c hears questions of epoch 0 before it enters epoch 1.
+    // Nodes a and b ignored no datagram because of its epoch during the change.
     for node in ["a", "b"] {
         assert_eq!(stage.status(node)["ignored"].get("epoch"), None, "{}", stage.log(node));
     }

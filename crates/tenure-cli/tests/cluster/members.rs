@@ -153,7 +153,7 @@ fn absent_member_follows() {
         stage.leads_on();
         stage.stop("b");
     }
-    // The second start used the members in the directory.
+    // At its second start b used the members in its directory.
     let told = "its settings differ: `members` lacks d, e; correct the settings";
     assert!(stage.log("b").contains(told), "{}", stage.log("b"));
 }

@@ -185,7 +185,8 @@ impl Stage {
             .env("PATH", path_with_command())
             .env("XDG_RUNTIME_DIR", self.dir.path());
         if !self.processes.is_empty() {
-            // A node counts as silent after 2 s without an answer, not after 250 ms.
+            // With this round trip, a node counts as silent after 2 s without an answer, not after
+            // 250 ms.
             command.env("TENURE_ROUND_TRIP", "100ms");
         }
         command.envs(self.variables.iter().cloned()).stdin(Stdio::null());

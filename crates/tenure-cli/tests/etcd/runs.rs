@@ -68,7 +68,7 @@ fn exit_code_tells_the_end() {
 
     let once = host.run("once", &[LONG, &["--once"]].concat(), WORK);
     once.line("work", 1);
-    // Users may pass the flags of the runner.
+    // `tenure resign` accepts the flags of the runner.
     let resign = [&["resign", "--election", "billing"][..], LONG].concat();
     assert_eq!(host.ask(&resign).code, Some(0));
     assert_eq!(once.ended(), Some(0));

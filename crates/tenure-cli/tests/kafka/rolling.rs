@@ -136,7 +136,7 @@ fn second_signal_stops_at_once() {
     let apart = [&SINGLE[..], &["--group", "apart"]].concat();
     let one = host.start("one", &run("one", &LOOSE, &apart, work));
     one.line("works", 1);
-    // The process of another group could lead next, but does not count, because it leads already.
+    // `two`, which is in another group, already leads, so it does not count as the next leader.
     let two = host.start("two", &run("two", &LOOSE, &SINGLE, work));
     one.line("is on the same host and leads", 1);
     one.signal(Signal::USR1);

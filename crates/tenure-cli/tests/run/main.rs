@@ -116,7 +116,7 @@ impl Stage {
 
 impl Drop for Stage {
     fn drop(&mut self) {
-        // Waiting CMDs would end only after their grace.
+        // Let waiting CMDs end now: without this file they would end only after their grace.
         let _ = File::create(self.path("go"));
         self.kill_all();
         let directory = self.directory().into_bytes();
@@ -177,7 +177,7 @@ fn a_transferring_runner_ends_on_request() {
     stage.managed("ann", &manager, command);
     stage.has("ann.runs");
     stage.candidate("ben");
-    // The runner must have heard of `ben` first.
+    // A transfer is refused until the runner has heard of `ben`.
     let mut transfer = None;
     eventually("the transfer begins", || {
         if transfer.as_mut().is_none_or(RunningCommand::has_ended) {

@@ -10,7 +10,8 @@ use crate::{Stage, wait};
 #[test]
 fn status_shows_other_configurations() {
     let mut stage = Stage::new();
-    // The node reports a stranger at its second message after a second: here at its first renewal.
+    // A node reports a stranger that asks again a second later: here the renewal is this second
+    // request.
     stage.set("60s", "12s");
     for node in ["a", "b"] {
         stage.node(node, &["--new"]);

@@ -58,7 +58,7 @@ impl Bound {
                 let listener = socket()?;
                 bind(&listener, &SocketAddrUnix::new(path.as_path())?)?;
                 let file = SocketFile(path.clone());
-                // Set the mode before `listen`: earlier, clients cannot connect.
+                // Set the mode before `listen`: from then on clients can connect.
                 fs::set_permissions(path, Permissions::from_mode(0o600))?;
                 listen(&listener, BACKLOG)?;
                 Ok(Self::Unix(listener.into(), file))

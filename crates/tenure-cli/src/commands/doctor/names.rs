@@ -56,8 +56,8 @@ fn host_of(peers: &str, own: &str) -> Option<(String, u16)> {
     entries.find_map(|(name, rest)| place(rest).filter(|_| name == own))
 }
 
-/// Warns if this member's own name leads only to other machines. Without a name, the address itself
-/// is checked as the address to listen on.
+/// Warns if this member's own name leads only to other machines. An address in place of a name
+/// needs no such check: the member tries to listen on it.
 fn elsewhere(host: &str, found: &[SocketAddr]) -> Option<Finding> {
     let is_abroad = |at: &SocketAddr| {
         let bound = UdpSocket::bind((at.ip(), 0));

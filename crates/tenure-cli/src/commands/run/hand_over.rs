@@ -106,7 +106,7 @@ pub(super) async fn hand_over<K: Class>(
         return tell(reply, None);
     };
     match wait.filter(|_| matches!(next, Next::Nobody) && end.signal.is_none()) {
-        // The runner ends after this hand-over.
+        // With `--once` the runner ends after this hand-over, so it waits here for the next leader.
         Some(until) if runner.settings.once => {
             let next = succession.next(until.since(clock::now()));
             let next = end.within(runner, leadership, next).await;

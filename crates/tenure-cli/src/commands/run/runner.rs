@@ -120,7 +120,7 @@ impl<K: Class> Runner<K> {
         }
         let exit = self.serve().await;
         let Self { control, handing, .. } = self;
-        // Waiting clients see that this process ends.
+        // This ends the connections of waiting clients, which so see that this process ends.
         drop(handing);
         control.close().await;
         exit
@@ -272,7 +272,7 @@ impl<K: Class> Runner<K> {
                         connecting.clear();
                     }
                     if connects && !connecting.insert(waiting.told(clock::now()).to_string()) {
-                        // The reasons may change with each attempt, and change back.
+                        // This reason was reported: the reasons may alternate between attempts.
                         continue;
                     }
                     worth_reporting = self.participant.worth_reporting(&waiting);

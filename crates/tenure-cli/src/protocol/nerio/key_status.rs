@@ -128,8 +128,8 @@ fn about_unsealed(
     }
 }
 
-/// The span without unsealed datagrams after which the next step is safe. Within this span every
-/// leader renews its lease, or loses its lease.
+/// If no unsealed datagram comes within this span, the line that accepts such datagrams can be
+/// removed: every leader renews or loses its lease within the span.
 fn window(node: &Node) -> Duration {
     LATELY.max(node.config().delta_max)
 }
@@ -141,8 +141,8 @@ fn lately_unsealed(now: Time, all: &[Unsealed], node: &Node) -> Vec<Unsealed> {
     all
 }
 
-/// The other members that have shown no key since the question, also members that restarted without
-/// a key.
+/// The other members that have shown no key since the question. A member that was restarted without
+/// its key is one of them.
 fn silent(node: &Node, heard: &Keyring, asked: Time) -> Vec<NodeName> {
     let shown = |name: &NodeName| {
         let named = |peer: &Peer| peer.name.as_ref() == Some(name) && peer.heard >= asked;

@@ -116,9 +116,9 @@ impl NoticeReporter {
 /// Whether a candidate or an asker reports the notice.
 pub(super) const fn is_told(notice: &Notice) -> bool {
     match notice {
-        // Strangers can cause these notices. From a member's address they deserve a warning.
+        // Strangers can cause these notices; from the address of a member they deserve a warning.
         Notice::Mismatch { is_member, .. } | Notice::Key { is_member, .. } => *is_member,
-        // A leader should know these notices, too.
+        // These notices concern each candidate, also while it leads.
         Notice::Protocol {
             event:
                 OwnEvent::Obstacle { .. }

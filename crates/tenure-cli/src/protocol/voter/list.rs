@@ -149,7 +149,7 @@ mod tests {
             let json = r#"[{"voterId":"west","voterUrl":"http://10.0.0.1:7001"},
                 {"voterId":"east","voterUrl":"https://east.example/voter"}]"#;
             assert_eq!(shown(&voters(json).unwrap()), plain);
-            // The sample of the source.
+            // The source has this text as an example.
             let text = r#"[{{"voterId":"region-one-voter"},{"voterUrl":"https://route"}}]"#;
             assert!(voters(text).unwrap_err().what.contains("the voter list"));
         }
