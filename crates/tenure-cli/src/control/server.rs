@@ -42,7 +42,7 @@ pub struct Server {
     _place: Arc<Mutex<SocketFile>>,
     requests: mpsc::Receiver<Call>,
     sender: mpsc::Sender<Call>,
-    /// Dropping this ends the task.
+    /// A drop ends the task that accepts clients.
     accepting: JoinSet<()>,
     slots: Arc<Semaphore>,
 }

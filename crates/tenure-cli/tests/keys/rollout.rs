@@ -1,4 +1,4 @@
-//! A running cluster without keys gets some, one process after the other.
+//! A running cluster without keys gets keys, one process after the other.
 
 use std::fs;
 

@@ -27,7 +27,8 @@ const HELLO: u8 = 6;
 /// Datagrams in a burst, which every socket has room for.
 const PORTION: usize = 40;
 const PAUSE: Duration = Duration::from_millis(2);
-/// Campaigns in the quiet and in the flood, in turn, in the soak.
+/// Rounds of the soak. Each round has some campaigns under the flood, and as many without the
+/// flood.
 const ROUNDS: usize = 20;
 const CAMPAIGNS: usize = 10;
 

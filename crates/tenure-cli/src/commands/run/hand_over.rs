@@ -40,7 +40,8 @@ impl<'a> Probe<'a> {
         self.0 = Some((hand, reply, waits));
     }
 
-    /// Resolves with the answer to the question, and the client that waits. Cancel safe.
+    /// Resolves with the answer about the named candidate, and with the client that waits. Cancel
+    /// safe.
     pub(super) async fn over(&mut self) -> (Waits, Hand, oneshot::Sender<Answer>) {
         if let Some((_, _, waits)) = &mut self.0 {
             let waits = waits.await;

@@ -340,7 +340,7 @@ impl<K: Class> Runner<K> {
         let _ = reply.send(answer);
     }
 
-    /// Stops CMD, and shows it over HTTP.
+    /// Stops CMD, and shows over HTTP that CMD is being stopped.
     pub(super) fn stop(&self, command: &mut Supervised) {
         command.stop();
         if let Some(shown) = &self.shown {

@@ -79,7 +79,7 @@ struct Client {
 
 struct Reports {
     notices: Receiver<Notice>,
-    /// The key before all others of the election, if no candidate made that key.
+    /// The first key of the election, if no candidate made that key.
     foreign: Option<Foreign>,
     /// The latest refusal that etcd will repeat.
     refused: Option<Refusal>,

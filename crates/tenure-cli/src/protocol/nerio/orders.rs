@@ -331,7 +331,7 @@ impl Ending<'_> {
 pub(super) const UNSEALED: &str =
     "give the cluster keys (tenure keys new), or run this on the leader's machine without --remote";
 
-/// Checks that a member may still pass the order on.
+/// Fails if no member has passed the order on, and none can.
 fn is_passed_on(given: &[(Member, Answered)]) -> Result<(), Failure> {
     let who = |what: Answered| -> Vec<NodeName> {
         let those = given.iter().filter(|(_, said)| *said == what);

@@ -123,7 +123,7 @@ fn json(text: &str) -> Result<Vec<Listed>, Refusal> {
     Ok(list)
 }
 
-/// This line is never reached: a build without the protocol has refused it before.
+/// Never runs: a build without the protocol has refused the setting before.
 #[cfg(not(feature = "voter"))]
 fn json(_: &str) -> Result<Vec<Listed>, Refusal> {
     Err(Refusal::new("this tenure was built without voter", "write ID=URL,ID=URL"))
