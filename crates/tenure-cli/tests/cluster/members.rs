@@ -135,7 +135,8 @@ fn leader_finds_moved_member() {
     stage.renews();
 }
 
-/// A node that is down during a change follows when it comes back with its directory.
+/// A member that is down during a change enters the new epoch when it comes back with its
+/// directory.
 #[test]
 fn absent_member_follows() {
     let mut stage = Stage::new(["a", "b", "c", "d", "e"]);

@@ -1,5 +1,5 @@
-//! Members were changed and then lost, until the survivors are no quorum: follows the runbook with
-//! real nodes, and tries the refused commands on the way.
+//! Follows the runbook with real nodes, after members were changed and so many were lost that the
+//! survivors are no quorum. Tries the refused commands on the way.
 
 use serde_json::Value;
 use tenure_testkit::processes::{Answer, Cluster, eventually};

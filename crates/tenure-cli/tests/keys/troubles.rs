@@ -76,7 +76,7 @@ fn unaccepted_key_points_to_node_logs() {
     until("it says what may be behind it", says);
     let logged = || NODES.iter().all(|node| fleet.log(node).contains("uses the key "));
     until("and so do the logs", logged);
-    // An operator asks the process on this machine.
+    // The runner is no member, so it cannot report the users of keys.
     let refused = fleet.machine.ask(&["keys", "status", "--control", "web.sock"]);
     assert_eq!(refused.code, Some(6), "{refused:?}");
 }

@@ -1,4 +1,4 @@
-//! The pages of the documents for users: every command of theirs runs, in order.
+//! The pages of the documents for users: each command on these pages runs, in order.
 //!
 //! Pages about services are followed in the tests of these services.
 

@@ -65,7 +65,7 @@ impl Stage {
         self.says("n", "granting leases");
     }
 
-    /// The folder, for CMD.
+    /// The folder of this stage, as CMD gets it.
     fn directory(&self) -> String {
         self.path("").to_str().unwrap().to_owned()
     }
