@@ -319,9 +319,9 @@ struct UnsafePath {
     cure: String,
 }
 
-/// Returns why a directory of `owner` with this `mode` is unsafe for sockets of `user`. Directories
-/// of root are safe, because root can do anything anyway. In a sticky directory such as `/tmp` only
-/// the owners of files can remove them.
+/// Returns why a directory of `owner` with this `mode` is unsafe for sockets of `user`. A directory
+/// of root is as safe as the user's own, because root can do anything anyway. In a sticky directory
+/// such as `/tmp` only the owners of files can remove them.
 fn unsafe_because(owner: u32, mode: u32, user: u32) -> Option<UnsafePath> {
     if owner != user && owner != 0 {
         let why = format!("belongs to user {owner}, and this process runs as user {user}");

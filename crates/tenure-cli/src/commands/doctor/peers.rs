@@ -77,7 +77,7 @@ struct Own<'a> {
     runs: Option<u32>,
 }
 
-/// Asks the members. Also returns the time of the last question.
+/// Asks the members. Also returns the duration of the last question.
 async fn of_all(backend: &dyn Backend, origins: &Origins) -> (Result<Members, Failure>, Duration) {
     let mut questions = 1;
     loop {
