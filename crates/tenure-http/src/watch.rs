@@ -106,7 +106,7 @@ impl Watched {
         Self { asked: Some(asked), ..Self::listed(election.name().clone(), Duration::ZERO, shared) }
     }
 
-    /// An election of a list.
+    /// An election that only a list names.
     pub(crate) fn listed(name: ElectionName, lease: Duration, shared: &Shared) -> Self {
         let history = Ring::new(HISTORY_MAX, TEXTS_MAX);
         let seen = Seen { state: None, since: clock::now(), history };

@@ -74,7 +74,7 @@ impl Stage {
         self.tenure_under(&[], name, words)
     }
 
-    /// Starts `starter`, which becomes the command.
+    /// A command that starts `starter`, which then becomes `tenure`.
     fn tenure_under(&self, starter: &[&str], name: &str, words: &[&str]) -> Command {
         // The parent of the tests may ignore signals, as `nohup` and `&` in a script do.
         self.command_of(&[&["env", "--default-signal"], starter].concat(), name, words)

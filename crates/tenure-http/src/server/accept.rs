@@ -40,8 +40,8 @@ const IDLE_MAX: Duration = Duration::from_secs(10);
 const SLOW_MAX: Duration = Duration::from_secs(5);
 /// The longest time from a request to the end of its answer.
 const ANSWER_MAX: Duration = Duration::from_secs(20);
-/// The time after which a connection ends with its present answer: other connections wait for its
-/// place.
+/// The time after which a connection ends with its present answer, because other connections may
+/// wait for its place.
 const LIFE_MAX: Duration = Duration::from_secs(60);
 /// The pause when no connection can be accepted, for example without free descriptors.
 const ACCEPT_AGAIN: Duration = Duration::from_millis(50);

@@ -120,7 +120,8 @@ impl<K: Class> Runner<K> {
         }
         let exit = self.serve().await;
         let Self { control, handing, .. } = self;
-        // This ends the connections of waiting clients, which so see that this process ends.
+        // The drop ends the connections of waiting clients, so that they see the end of this
+        // process.
         drop(handing);
         control.close().await;
         exit

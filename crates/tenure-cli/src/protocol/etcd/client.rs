@@ -316,7 +316,7 @@ impl Watcher {
         for_each(notices, |notice| self.on_notice(notice)).await;
     }
 
-    /// Records the failures of all endpoints, which the warning names.
+    /// Records the failures of all endpoints as reported, because the warning names them.
     fn note_endpoints(&mut self, error: &CheckError) {
         let CheckError::NoEndpoint { errors } = error else { return };
         for error in errors {
