@@ -5,7 +5,7 @@ use std::os::unix::net::UnixStream;
 
 use tenure_testkit::processes::{Machine, Members, eventually, exchange};
 
-/// CMD may run as another user. It must not answer in place of its runner, or keep the runner's
+/// CMD may run as another user. So CMD must not answer in place of its runner, or keep the runner's
 /// socket.
 #[test]
 fn cmd_inherits_no_socket() {
