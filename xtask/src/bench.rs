@@ -9,8 +9,8 @@ use crate::error::Error;
 use crate::protocols::{self, Protocol};
 use crate::services;
 
-/// A part of the first protocol with a program of its own: counting memory slows the other parts
-/// down.
+/// The part of the first protocol that counts memory. Counting slows a program down, so this part
+/// has a program of its own.
 const MEMORY: &str = "memory";
 
 #[derive(Args)]
@@ -40,7 +40,7 @@ pub(crate) fn run(selection: &Selection) -> Result<(), Error> {
     done.into_iter().collect()
 }
 
-/// Commands, one for each program with a chosen measurement.
+/// The commands: one for each program with a chosen part.
 fn commands(protocol: &Protocol, quick: bool, only: &[String]) -> Vec<Cmd> {
     let bench = |name: &str| {
         Cmd::cargo("bench --quiet --package").arg(protocol.driver).arg("--bench").arg(name)

@@ -7,9 +7,9 @@ use crate::command::Cmd;
 use crate::error::Error;
 use crate::protocols;
 
-/// Golden texts that belong to no single protocol: errors of wrong invocations, and the reference
-/// pages. Each has a test and the arguments for `cargo test`. The errors differ between builds with
-/// all features and without.
+/// Golden texts that belong to no single protocol: the errors of wrong invocations, and the
+/// reference pages. Each entry names a test and the arguments for `cargo test`. A build without
+/// features prints other errors than a build with all features.
 const COMMON: [(&str, &str); 3] = [
     ("errors", "--package tenure-cli --no-default-features"),
     ("errors", "--package tenure-cli --features full"),

@@ -1,4 +1,4 @@
-//! The documents as a book, by `mdbook`. A link that leads out of the book, to a file of the
+//! Builds the documents as a book, by `mdbook`. A link that leads out of the book, to a file of the
 //! repository, becomes a link to the repository's site.
 
 use std::fs;
@@ -71,13 +71,14 @@ fn redirect(text: &str, folder: &Path, book: &Path, root: &Path) -> (String, Vec
     (page, unknown)
 }
 
-/// The file of the repository that a link means. The link begins at the folder of its page, `below`
-/// the folder of all pages. In a page that is included from the root, the link begins at the root.
+/// The file of the repository to which a link leads. The link is relative to `below`, the folder of
+/// its page. On a page that is included from the root, the link is relative to the root.
 pub(crate) fn in_repository(path: &str, below: &Path, root: &Path) -> Option<String> {
     let from = [Path::new(PAGES).join(below).join(path), PathBuf::from(path)];
     from.iter().find_map(|path| {
         let path = plain(path)?;
-        // `mdbook` treats every page of the repository as a page of the book.
+        // `mdbook` changes a link to `x.md` into a link to `x.html`, also for files outside the
+        // book.
         let page = path.strip_suffix(".html").map(|page| format!("{page}.md"));
         [Some(path.clone()), page].into_iter().flatten().find(|path| root.join(path).exists())
     })

@@ -1,4 +1,4 @@
-//! A command to run, which prints as a line for a shell.
+//! A command to run. Its `Display` is a line for a shell.
 
 use std::borrow::Cow;
 use std::env;
@@ -71,10 +71,10 @@ impl Cmd {
         // Cargo sets a variable to its own path, so that all commands use this cargo.
         let same = (self.program == "cargo").then(|| env::var_os("CARGO")).flatten();
         let mut command = Command::new(same.unwrap_or_else(|| OsString::from(&self.program)));
-        // Remove the variables that Cargo sets for this package. A build script that reads them
-        // (ring's) would otherwise run again here, and again after each run by hand. All dependent
-        // crates would then be compiled again. Remove the variables that change tests, too: a
-        // commit has one verdict, whatever the shell.
+        // Remove the variables that Cargo sets for this package. The build script of ring reads
+        // them: with other values, Cargo compiles ring and all its dependents again. Remove the
+        // variables that change tests, too: the result of a test must not depend on the caller's
+        // shell.
         let names = env::vars_os().filter_map(|(name, _)| name.into_string().ok());
         let left_out = |name: &String| LEFT_OUT.iter().any(|begin| name.starts_with(begin));
         for name in names.filter(left_out) {
@@ -110,8 +110,8 @@ mod tests {
         assert_eq!(command.to_string(), "RUSTFLAGS='--cfg x' cargo test --release 'two words'");
     }
 
-    /// `.cargo/config.toml` sets the seed for this test, and again for the command. A caller could
-    /// set the seed as well.
+    /// `.cargo/config.toml` sets the seed, and the caller's environment may set another seed. A
+    /// command inherits neither.
     #[test]
     fn seeds_of_callers_are_ignored() {
         let seed = |command: Cmd| {

@@ -1,7 +1,7 @@
-//! The files that users install, in `target/dist`. There is a static binary of the default
-//! features, a binary of all features for this Debian, and a Debian package of each. There are also
-//! the context of a container image, units, completions, manual pages, and check sums. The manifest
-//! of `tenure-cli` lists the files of the packages.
+//! Builds the files that users install, in `target/dist`: a static binary of the default features,
+//! a binary of all features for this Debian, and a Debian package of each; the context of a
+//! container image, units, completions, manual pages, and check sums. The manifest of `tenure-cli`
+//! lists the files of the packages.
 
 use std::env::consts::ARCH;
 use std::fs;
@@ -66,7 +66,7 @@ impl Build {
         empty(&beside)?;
         let pages = beside.join("man");
         Cmd::new(self.binary(), "man").arg(pages.display().to_string()).run()?;
-        // `cargo-deb` compresses no files from the build folder.
+        // Compress here, because `cargo-deb` compresses no files from the build folder.
         Cmd::new("gzip", "-9nr").arg(pages.display().to_string()).run()?;
         let completions = beside.join("completions");
         empty(&completions)?;
@@ -129,7 +129,7 @@ pub(crate) fn run(selection: &Selection) -> Result<(), Error> {
     Cmd::new("sh", "-ec").arg(sums).arg("dist").arg(dist).run()
 }
 
-/// The context of an image: its recipe, the binary, and a folder that the image gives to its user.
+/// The context of an image: its recipe, the binary, and an empty state directory.
 fn container(binary: &Path, to: &Path) -> Result<(), Error> {
     empty(&to.join("state"))?;
     for (from, name) in

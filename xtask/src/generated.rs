@@ -8,9 +8,10 @@ use crate::error::Error;
 use crate::tools;
 use crate::workspace::root;
 
-/// Number of shares: each has some two dozen mutants.
+/// Number of shares: each has about 24 mutants.
 const SHARES: u64 = 200;
-/// Exit codes that count as success: some mutants survived; some mutants kept a test from ending.
+/// Exit codes of `cargo mutants` that count as success: 2 if mutants survived, 3 if a test timed
+/// out.
 const FINDINGS: [i32; 2] = [2, 3];
 
 /// Command that runs the share of this seed.

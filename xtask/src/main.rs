@@ -39,7 +39,7 @@ enum Task {
     /// Run every check up to the first that fails. Writes nothing but build output.
     #[command(visible_alias = "ci")]
     Test(steps::Selection),
-    /// Run everything with drawn seeds, long rounds of faults, minutes to spend, or root.
+    /// Run checks with drawn seeds, long rounds of faults, slow checks, and checks that need root.
     Soak(soak::Selection),
     /// Measure what elections cost, and fail if a target is missed.
     Bench(bench::Selection),

@@ -1,6 +1,6 @@
-//! The pages for users, as the packages carry them: the folders of `docs` as they are, so that
-//! links between pages, and pages that messages name, exist in the package. A link that leads out
-//! of the package, to a file of the repository, becomes a link to the repository's site.
+//! Copies the users' pages into a package. The folders of `docs` stay as they are, so that links
+//! between pages work, and the package has each page that a message names. A link that leads out of
+//! the package, to a file of the repository, becomes a link to the repository's site.
 
 use std::fs;
 use std::path::Path;
@@ -107,7 +107,8 @@ mod tests {
         assert_eq!((page, unknown), (expected, vec!["f.md".to_owned()]));
     }
 
-    /// The pages as they are: a link to a page that is gone fails here, before a package is built.
+    /// Copies the real pages of the repository, so that a link to a missing page fails here, before
+    /// a package is built.
     #[test]
     fn packaged_pages_have_no_dead_links() {
         let folder = tempfile::tempdir().unwrap();

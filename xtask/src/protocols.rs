@@ -1,6 +1,6 @@
-//! The protocols, as far as the chores of this repository differ between them.
+//! A table of the protocols, for the chores of this repository.
 
-/// A protocol, as far as the chores need it.
+/// The facts about a protocol that the chores need.
 #[derive(Debug)]
 pub(crate) struct Protocol {
     /// Value of `--protocol`.

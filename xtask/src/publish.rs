@@ -1,5 +1,5 @@
-//! Published crates: the description of each for strangers, and the files of its package. The part
-//! `packages` of the soak builds the packages themselves.
+//! Checks each published crate: its description, and the files of its package. The part `packages`
+//! of the soak builds the packages themselves.
 
 use serde_json::Value;
 
@@ -9,11 +9,11 @@ use crate::error::Error;
 /// The arguments for `cargo` that repeat these checks.
 pub(crate) const COMMAND: &str = "xtask publish";
 
-/// Bounds of the registry.
+/// The registry's bounds: keywords of a crate, and characters of a keyword.
 const KEYWORDS_MAX: usize = 5;
 const KEYWORD_MAX: usize = 20;
 
-/// A line of a list of search results.
+/// The characters that a list of search results shows in a line.
 const DESCRIPTION_MAX: usize = 130;
 
 /// Files that every package has.
@@ -62,7 +62,7 @@ fn name(of: &Value) -> &str {
     of["name"].as_str().unwrap_or_default()
 }
 
-/// `publish = false` is an empty list of registries.
+/// `cargo metadata` prints `publish = false` as an empty list of registries.
 fn is_published(one: &Value) -> bool {
     one["publish"].is_null()
 }

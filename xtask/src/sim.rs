@@ -32,8 +32,8 @@ fn each(sweep: &Cmd, events: &str, seed: u64) -> Vec<Cmd> {
     names.map(|name| sweep.clone().args(&of(name))).collect()
 }
 
-/// The sweeps of the gate, from a fixed seed, with assertions. The program is built beside the
-/// tests, so that both share their dependencies.
+/// The sweeps of `cargo xtask test`, from a fixed seed, with debug assertions. The program is built
+/// beside the tests, so that both share their dependencies.
 pub(crate) fn ordinary() -> Vec<Cmd> {
     let build = Cmd::cargo("build --workspace --bins --tests --features").arg(FULL);
     let program = target().join("debug/tenure-sweep").display().to_string();

@@ -1,4 +1,5 @@
-//! `cargo xtask soak`: everything with drawn seeds, minutes to spend, root, or other versions.
+//! `cargo xtask soak`: checks with drawn seeds, slow checks, and checks that need root or other
+//! versions.
 //!
 //! Parts that explore run in turn until the time is over; all other parts run once.
 
@@ -39,7 +40,7 @@ pub(crate) struct Selection {
 enum Part {
     /// Tests without a short form: network namespaces, systemd, upgrades, models.
     Long,
-    /// Refusals and settings of a release build.
+    /// Tests of errors and settings, with a release build.
     Release,
     /// The package of each published crate, compiled from its own files.
     Packages,
@@ -67,8 +68,8 @@ impl Part {
                 .iter()
                 .map(|test| nextest(&format!("--test {test} --features {FULL}")).env(LONG, "1"))
                 .collect(),
-            // Debug assertions must make no difference. Without LTO across crates the build is
-            // faster, and refusals do not depend on LTO.
+            // Debug assertions must not change the errors. Without LTO across crates the build is
+            // faster, and errors do not depend on LTO.
             Self::Release => vec![nextest(&format!(
                 "--cargo-profile release --config profile.release.lto=false --test errors \
                  --test settings --features {FULL}"

@@ -1,5 +1,5 @@
-//! The steps of `cargo xtask test`, in the order in which they run. Each step runs alone: tests of
-//! real processes share the machine with each other, many at a time, and with nothing else.
+//! The steps of `cargo xtask test`, in the order in which they run. Two steps never run at the same
+//! time, because the tests of real processes need the whole machine.
 
 use std::time::Instant;
 
@@ -84,7 +84,7 @@ impl Step {
                 Cmd::cargo(doc).arg(FULL).env("RUSTDOCFLAGS", "-D warnings")
             }
             Self::Test => nextest(&format!("--features {FULL}")),
-            // Choose the whole workspace, so that dependencies keep the features of the earlier
+            // Name the whole workspace, so that dependencies keep the features of the earlier
             // builds.
             Self::Bare => nextest("--no-default-features --test errors missing_features_are_named"),
             Self::Doctest => Cmd::cargo("test --workspace --doc --features").arg(FULL),

@@ -70,7 +70,7 @@ pub fn warn(warning: &str) {
     stderr::write(warned(warning));
 }
 
-/// Lets writers continue from now on without a wait for the reader of standard error.
+/// From now on, no writer waits for the reader of standard error.
 pub(crate) fn warn_aside() {
     stderr::write_aside(|lost| {
         warned(&format!("{lost} messages are missing here, as standard error was not read"))

@@ -1,4 +1,4 @@
-//! "Did you mean …?"
+//! Finds the known word that a user probably meant.
 
 /// The known word of which `word` is most likely a misspelling.
 ///

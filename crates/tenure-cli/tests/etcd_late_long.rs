@@ -1,12 +1,11 @@
 //! Two CMDs never run at once on etcd, although etcd revokes leases that were renewed
 //! (`docs/decisions/late-revocations.md`).
 //!
-//! The test cuts etcd's leader off from the other members until it is deposed. When the old leader
-//! is connected again, it makes its successor revoke the leases that have ended by the old leader's
-//! clock. etcd revokes ended leases in lots. A crowd of unrenewed leases makes it unlikely that our
-//! leases are among the first 16 of a lot. When the revocations come, the leading runners stand
-//! still, as paused machines do: a leader that loses its key then has a successor while its CMD
-//! works on.
+//! The test cuts etcd's leader off from the other members until it is deposed, and then connects it
+//! again. The old leader makes its successor revoke each lease that has ended by the old leader's
+//! clock, except for the first 16 leases. A crowd of unrenewed leases makes it unlikely that our
+//! leases are among these 16. When the revocations come, the leading runners stand still, as paused
+//! machines do: a leader that loses its key then has a successor while its CMD works on.
 //!
 //! Needs root, `ip` (iproute2) and `iptables`; a minute for each trial. `cargo xtask soak` runs it;
 //! `TENURE_TRIALS` sets the number of trials.
@@ -43,7 +42,7 @@ const LEASE: Duration = Duration::from_secs(10);
 const GRACE: Duration = Duration::from_secs(1);
 /// The election timeout of etcd.
 const ELECTION_TIMEOUT: Duration = Duration::from_secs(5);
-/// Time for which etcd's leader is cut off: longer than the leader still believes that it leads.
+/// Time for which etcd's leader is cut off: long enough that it no longer believes that it leads.
 const CUT: Duration = Duration::from_secs(11);
 /// Time after the cut at which the leading runners are stopped. Leases end at most `LEASE` after
 /// the cut. The first 16 revocations of a lot time out `ReqTimeout` = 15 s later, and etcd then
@@ -209,8 +208,8 @@ impl Lab {
         // Leases of this term have been renewed at least once.
         sleep(LEASE / 2);
         self.working();
-        // The leader has just heard from its quorum, and so believes for the longest time that it
-        // leads.
+        // etcd's leader checks once in each election timeout whether it hears a quorum. Cut it off
+        // just after such a check, so that it believes for the longest time that it leads.
         let looks = clock::now().since(since).as_nanos() / ELECTION_TIMEOUT.as_nanos() + 2;
         let looks = u32::try_from(looks).unwrap();
         let cut = since.after(ELECTION_TIMEOUT * looks + Duration::from_millis(100));
@@ -268,7 +267,7 @@ impl Drop for Lab {
     }
 }
 
-/// Whether a member's log says that it wanted to end this lease, which was gone.
+/// Whether a member's log says that the member tried to revoke this lease, and did not find it.
 fn is_late(log: &str, lease: u64) -> bool {
     let name = format!("{lease:016x}");
     let is_it = |line: &str| line.contains("failed to revoke lease") && line.contains("not found");

@@ -22,7 +22,7 @@ fn main() -> ExitCode {
                 Ok(())
             })
         });
-        // The namespaces share the names and addresses of one network.
+        // All trials use namespaces of the same names and addresses, so only one runs at a time.
         let arguments = Arguments { test_threads: Some(1), ..Arguments::from_args() };
         libtest_mimic::run(&arguments, trials.into()).exit_code()
     })

@@ -142,7 +142,7 @@ fn commands_show_their_settings() {
 
 #[test]
 fn node_without_directory_is_warned() {
-    // The node ends at once, because it cannot listen there.
+    // The node ends at once, because it cannot make this control socket.
     let control = ["--control", "/dev/null/nowhere"];
     let node = ["node", "--name", "a", "--memory", "--members", MEMBERS];
     let output = tenure(&[&node[..], &control].concat(), &[]);

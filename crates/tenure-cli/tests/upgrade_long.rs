@@ -1,6 +1,6 @@
 //! A cluster of an older version, built from the repository's history, is upgraded in three steps
-//! while it runs: this version without keys; keys, with unsealed datagrams accepted; unsealed
-//! datagrams refused.
+//! while it runs: first to this version without keys, then to keys while unsealed datagrams are
+//! accepted, and last to sealed datagrams alone.
 #![expect(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]
 
 #[expect(dead_code, reason = "what tests of keys alone need is not called here")]

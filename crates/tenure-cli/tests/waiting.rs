@@ -61,7 +61,7 @@ impl Stage {
         }
     }
 
-    /// `one` leads, and two of its three nodes are gone.
+    /// `one` leads, and two of the three nodes are gone.
     fn leader_without_quorum(&mut self, more: &[&str]) {
         self.found();
         self.candidate("one", more);
@@ -125,7 +125,7 @@ fn runner_names_missing_nodes_once() {
     );
     assert_eq!((code, said), (Some(0), told));
 
-    // The first of three nodes is no longer missing; with the second the runner leads.
+    // Node a answers, and is no longer named as missing. With node c the runner leads.
     stage.node("a", &["--new"]);
     stage.says("one", "tenure: one waits: no quorum: no answer from b, c; this process asks b at ");
     stage.node("c", &["--new"]);
@@ -241,7 +241,8 @@ fn transfer_reports_or_awaits_a_promise() {
         // Grantors forget a silent candidate after 15 s.
         stage.set("round-trip", "refresh = \"5s\"\nround-trip");
         stage.found();
-        // A minute where the promise is only reported; some seconds where it is awaited.
+        // The promise lasts a minute if the command only reports it, and some seconds if the
+        // command waits for its end.
         let promise = ["--verify-max", if wait { "3s" } else { "60s" }, "--lease-max", "120s"];
         stage.candidate("one", &promise);
         stage.says("one", "one leads e");
@@ -294,7 +295,7 @@ fn unconfirmed_resignation_names_its_wait() {
                ";
     let told = said.contains(&format!(" yet: {why}"))
         && said.contains("; no answer from b, c; this command waits");
-    // On a busy machine CMD may not have ended at that query, or a moment before.
+    // On a busy machine CMD may still run at that query, or may have ended just before.
     let early = [" yet: CMD, process ", " yet: the other nodes have not confirmed the resignation"];
     assert!(told || early.iter().any(|early| said.contains(early)), "{said}");
     assert_eq!(code, Some(0));
@@ -328,7 +329,8 @@ fn held_up_is_said(stage: &Stage) {
     assert_eq!((&waiting["waiting"], &waiting["behind"]), (&json!("promised"), &json!("one")));
 }
 
-/// The node could not remember any grant. No request comes, and the node still reports the loss.
+/// A node without its directory could not remember a grant. The node reports the loss even if no
+/// request comes.
 #[test]
 fn running_node_reports_lost_directory() {
     let mut stage = Stage::new();
@@ -372,7 +374,7 @@ fn running_node_reports_lost_directory() {
     assert_eq!((&b["state"], &b["fix"]), (&json!("serving"), &Value::Null), "{told}");
 }
 
-/// Grantors know an ended candidate for a moment longer.
+/// Grantors still know a candidate for a moment after its end.
 #[test]
 fn transfer_to_ended_candidate_claims_nothing() {
     let mut stage = Stage::new();
@@ -389,8 +391,7 @@ fn transfer_to_ended_candidate_claims_nothing() {
     assert!(said.starts_with(gave_way) || forgotten, "{code:?} {said}");
 }
 
-/// The leader comes back before it has heard the fence of the other candidate, so it asks twice to
-/// lead.
+/// `one` leads again before it has heard the fence of `two`, so it needs two rounds of requests.
 #[test]
 fn returning_leader_is_named_at_once() {
     let mut stage = Stage::new();

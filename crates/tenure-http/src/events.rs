@@ -89,7 +89,7 @@ impl Events {
         let Ok(data) = serde_json::to_string(data) else { return };
         let mut ring = lock(&self.ring);
         let id = *self.next.borrow();
-        // An event that is too long is gone at once, as a gap for every subscriber.
+        // The ring drops an event that is too long at once. Every subscriber then sees a gap.
         ring.push(Event { id, kind, election, data: data.into() });
         self.next.send_replace(id + 1);
     }

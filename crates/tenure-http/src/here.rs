@@ -17,7 +17,7 @@ pub(crate) trait Leads: Send + Sync {
     fn loss(&self) -> Option<Loss>;
     /// Why the lease is not renewed, or was not renewed before the leadership ended.
     fn overdue(&self) -> Option<String>;
-    /// The leader as observers see it, once they know it.
+    /// This leader, as observers will see it.
     fn view(&self) -> LeaderView;
 }
 
@@ -74,13 +74,13 @@ pub(crate) struct Progress {
     pub(crate) overdue: Option<String>,
     /// Whether the work is being stopped, before the leadership ends.
     pub(crate) stops: bool,
-    /// Why the program steps down although nobody asked it to.
+    /// Why the program steps down without an order.
     pub(crate) lapse: Option<String>,
     /// The reason for the end of the last leadership, and whether the candidate gave it up.
     pub(crate) ended: Option<(String, bool)>,
     pub(crate) terms: u64,
     pub(crate) renewals: u64,
-    /// The times between renewals.
+    /// The times between renewals, in seconds.
     pub(crate) durations: Durations,
     /// Runs of CMD that were killed.
     pub(crate) killed: u64,
@@ -94,7 +94,8 @@ impl Progress {
         self.leader.as_ref().is_some_and(|leader| leader.is_current())
     }
 
-    /// The end of the last leadership, as it was recorded, or as its handle tells it until then.
+    /// The recorded end of the last leadership. Before it is recorded, the end that the handle
+    /// reports.
     fn end(&self) -> Option<(String, bool)> {
         let told = || {
             let leader = self.leader.as_deref()?;
@@ -110,13 +111,13 @@ impl Progress {
             _ if self.campaigns => HereState::Campaigning,
             Some((_, true)) => HereState::Resigned,
             Some((_, false)) => HereState::Lost,
-            // The driver tells the reason in a moment.
+            // The lease is over. The driver reports the reason soon.
             None if self.leader.is_some() => HereState::Lost,
             None => HereState::Idle,
         }
     }
 
-    /// The answer at `now`, which may be ahead of the clock: the answer then holds until `now`.
+    /// The answer at `now`. If `now` is ahead of the clock, the answer holds until `now`.
     pub(crate) fn words(&self, now: Time) -> Here {
         let ahead = now.since(clock::now());
         let state = self.state();

@@ -25,7 +25,7 @@ impl<T> Default for Inquiry<T> {
 }
 
 impl<T: Clone> Inquiry<T> {
-    /// Keeps an answer of this time.
+    /// Keeps this answer, with its time.
     pub fn keep(&self, at: Time, answer: T) {
         self.last.send_replace(Some((at, answer)));
     }

@@ -76,12 +76,12 @@ pub struct Sources {
     /// Asks for the health of the process. Without this question, a process that answers counts as
     /// alive and ready.
     pub health: Option<Ask<Health>>,
-    /// A list of participants. After a question that failed, with `None`, the last list stays and
-    /// grows old.
+    /// Asks participants for a list. If the question fails, with `None`, the last list stays, and
+    /// its age grows.
     pub list: Option<Ask<Option<List>>>,
 }
 
-/// A list of participants.
+/// The elections and members that participants list.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct List {
     /// Elections beside those that the process [watches](Monitor::watch).
@@ -106,7 +106,7 @@ pub struct Listed {
 const LISTED_MAX: usize = 1_000;
 /// The pause between two questions for a list.
 const LISTS: Duration = Duration::from_secs(1);
-/// The longest wait of a caller for a list. Later callers find the list.
+/// The longest wait of a caller for a list. A list that comes later is kept for later callers.
 const LIST_WAIT: Duration = Duration::from_secs(2);
 
 /// The elections of one process, and the answers about them. Clones are the same monitor.
@@ -135,7 +135,7 @@ impl Monitor {
         Self::asking(about, runtime, Sources::default())
     }
 
-    /// A monitor that asks the process.
+    /// A monitor that asks the process through `sources`.
     #[must_use]
     pub fn asking(about: About, runtime: Handle, sources: Sources) -> Self {
         let shared = Shared {
@@ -233,8 +233,8 @@ impl Shared {
         self.lists.keep(clock::now(), known);
     }
 
-    /// Shows the elections of a list, and forgets listed elections that this list leaves out. The
-    /// list changes no election with a watch, because the watch has better answers.
+    /// Shows the elections of a list, and forgets elections that only an earlier list named. An
+    /// election with a watch stays as it is, because the watch has better answers.
     fn take(&self, mut all: Vec<Listed>) {
         all.truncate(LISTED_MAX);
         let names: BTreeSet<_> = all.iter().map(|one| one.election.clone()).collect();

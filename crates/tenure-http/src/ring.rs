@@ -1,4 +1,4 @@
-//! The latest entries, within bounds of their number and of the bytes of their texts.
+//! The latest entries, up to a number of entries and a number of bytes of their texts.
 
 use std::collections::VecDeque;
 

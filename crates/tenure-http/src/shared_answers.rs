@@ -1,5 +1,5 @@
-//! Large answers. All callers share an answer for a moment. Few answers are written at a time, and
-//! each in parts, so that a client that reads slowly holds no copy.
+//! Large answers, which callers share for a moment. A connection copies a part of an answer at a
+//! time, so that a client that reads slowly holds no copy of the whole.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -15,7 +15,7 @@ use tenure::{ElectionName, Time, clock};
 
 use crate::watch::lock;
 
-/// The most answers that callers hold at a time, each for all its readers.
+/// The most answers that callers hold at a time. Any number of callers may read the same answer.
 const HELD_MAX: usize = 8;
 /// The bytes of an answer that a connection takes at a time.
 const PART: usize = 16 * 1_024;
@@ -26,7 +26,8 @@ type Shared = Mutex<Vec<u8>>;
 /// Answers that callers share.
 #[derive(Debug, Default)]
 pub(crate) struct SharedAnswers {
-    /// A page of the list, by the name that it follows and its limit.
+    /// A page of the list of elections. The key: the name after which the page begins, and its
+    /// limit.
     pub(crate) list: SharedAnswer<(Option<ElectionName>, usize)>,
     pub(crate) metrics: SharedAnswer<()>,
     /// Answers that callers may still hold, the oldest first.

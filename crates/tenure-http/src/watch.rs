@@ -19,7 +19,7 @@ use crate::monitor::Shared;
 use crate::ring::Ring;
 use crate::words::{self, Election, History, State, ViewWords, millis};
 
-/// The changes that are kept of an election.
+/// The most changes that are kept for an election.
 const HISTORY_MAX: usize = 100;
 /// The largest size in bytes of the text of a change, and of all texts together.
 const TEXT_MAX: usize = 512;
@@ -50,7 +50,7 @@ impl<C: SafetyClass> Asked for tenure::Election<C> {
     }
 }
 
-/// A state, and an instant after which it was true.
+/// A view that was true at some time after `at`.
 #[derive(Clone)]
 pub(crate) struct Fact {
     pub(crate) view: View,
@@ -94,8 +94,8 @@ impl AsRef<str> for Change {
     }
 }
 
-/// A panic elsewhere leaves the values whole, because no code panics in the middle of a change
-/// under these locks.
+/// Locks `mutex`, even after a panic of another thread. No code panics in the middle of a change,
+/// so the value is whole.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -106,7 +106,7 @@ impl Watched {
         Self { asked: Some(asked), ..Self::listed(election.name().clone(), Duration::ZERO, shared) }
     }
 
-    /// An election of a list.
+    /// An election that only a list names.
     pub(crate) fn listed(name: ElectionName, lease: Duration, shared: &Shared) -> Self {
         let history = Ring::new(HISTORY_MAX, TEXTS_MAX);
         let seen = Seen { state: None, since: clock::now(), history };
@@ -154,9 +154,9 @@ impl Watched {
         self.own(&fact.view).unwrap_or(fact)
     }
 
-    /// The leadership of this process, if its handle says that it lasts, and `view` names no leader
-    /// or an earlier one: other nodes learn of a victory later than the winner. Where leaders may
-    /// overlap, a leader that `view` names may be right as well, and stays.
+    /// The leadership of this process, if its handle is current, and `view` names no leader or one
+    /// with another fence: other nodes learn of a victory later than the winner. Where leaders may
+    /// overlap, they have no fence, and the leader in `view` stays.
     fn own(&self, view: &View) -> Option<Fact> {
         let at = clock::now();
         let leader = self.progress.borrow().leader.clone()?;
@@ -166,7 +166,8 @@ impl Watched {
         (!is_named && leader.is_current()).then_some(own)
     }
 
-    /// The known state if it is recent or unknown, and else the answer of the participants.
+    /// The known state if it is recent, unknown or only listed; otherwise the answer of the
+    /// participants.
     async fn ask(&self, fresh: Duration) -> Fact {
         let now = clock::now();
         let known = self.known(now);
@@ -221,7 +222,7 @@ impl Watched {
             view.why = Some(why.to_owned());
         }
         if let Some(leader) = view.leader.as_mut().filter(|_| self.is_listed()) {
-            // Most participants list no values.
+            // An empty value means that the participant lists no values.
             leader.value.take_if(|value| value.is_empty());
         }
         let age_ms = (view.state != State::Unknown).then(|| millis(age));
@@ -382,7 +383,7 @@ impl Watched {
         let kind = if gave { "resigned" } else { "lost" };
         self.step(kind, &why.clone(), |progress| {
             progress.slow += u64::from(!gave && !is_late);
-            // The next leadership may have begun.
+            // Change nothing if the next leadership has begun.
             if progress.terms == term {
                 progress.ended = Some((why, gave));
                 progress.stops = false;
@@ -423,7 +424,7 @@ pub enum Refusal {
     Busy(String),
 }
 
-/// A watched election, until it is dropped. The program reports campaigns and victories of this
+/// Watches an election until it is dropped. The program reports campaigns and victories of this
 /// process here.
 pub struct Watch {
     pub(crate) watched: Arc<Watched>,
@@ -476,15 +477,14 @@ impl Watch {
         self.spawn(watched.follow_leader(leader, term));
     }
 
-    /// Reports that the work of this process is being stopped, and the leadership ends with it.
-    /// From now on `/leading` answers 503: the work takes on nothing new.
+    /// Reports that the work of this process is being stopped. The leadership ends after the work.
+    /// From now on `/leading` answers 503, so that the work gets nothing new.
     pub fn stops(&self) {
         self.watched.progress.send_modify(|progress| progress.stops = true);
         self.watched.tell_here();
     }
 
-    /// Reports why this process steps down although nobody asked it to: the leadership then counts
-    /// as lost.
+    /// Reports why this process steps down without an order: the leadership then counts as lost.
     pub fn lapses(&self, why: &str) {
         let why = words::beginning(why, TEXT_MAX).to_owned();
         self.watched.progress.send_modify(|progress| progress.lapse = Some(why));

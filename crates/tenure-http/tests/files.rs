@@ -55,7 +55,7 @@ fn rules_and_their_tests_pass() {
     }
 }
 
-/// An alert without a test that fires it could be silent for ever.
+/// Without a test that fires it, an alert could be silent for ever.
 #[test]
 fn tests_fire_each_alert() {
     let alerts = RULES.lines().filter_map(|line| line.trim().strip_prefix("- alert: "));
@@ -85,7 +85,7 @@ fn dashboard_names_known_metrics() {
         for expression in expressions {
             assert!(!named(expression).is_empty(), "{}: {expression}", panel["title"]);
         }
-        // Whoever imports the dashboard chooses the source of its data.
+        // The person that imports the dashboard chooses the source of its data.
         assert_eq!(panel["datasource"]["uid"], "${datasource}", "{}", panel["title"]);
     }
 }

@@ -62,7 +62,7 @@ mod tests {
     const MAP: &str =
         "## Where is…?\n\n||A|\n|---|---|\n|x|`b.rs` `f`|\n## B\n\n|c|\n|---|\n|`c.rs`|\n";
 
-    /// Complaints about this text in a repository that has no other text.
+    /// Complaints about a good repository in which `path` has this text.
     fn said(path: &str, text: &str) -> Vec<String> {
         let folder = tempfile::tempdir().unwrap();
         let good: [(&str, &str); 11] = [
@@ -139,7 +139,7 @@ mod tests {
             ("a.rs", &format!("// on_{}\n", protocols::ALL[1].name), "a.rs: names a protocol"),
         ];
         for (path, text, expected) in wrong {
-            // The book of the fixture has no other pages.
+            // The summary of this repository does not list the pages of these cases.
             let said: Vec<_> = said(path, text)
                 .into_iter()
                 .filter(|said| !said.contains("not in the book"))

@@ -14,7 +14,7 @@ const SUMMARY: &str = "docs/SUMMARY.md";
 const SENTENCE: usize = 30;
 
 /// The largest number of words of a page, or of each page of a folder that is not listed by itself.
-/// Tables, and pages that a command makes, have [`FREE`].
+/// Tables and generated pages have [`FREE`].
 const BUDGETS: [(&str, usize); 34] = [
     ("CHANGELOG.md", 250),
     ("README.md", 600),
@@ -53,7 +53,8 @@ const BUDGETS: [(&str, usize); 34] = [
 ];
 const FREE: usize = usize::MAX;
 
-/// Folders whose sentences may be longer: the pages are for contributors, or a command makes them.
+/// Folders whose sentences may be longer: contributors read these pages, or a command generates
+/// them.
 const OTHERS: [&str; 6] = [
     "docs/internals/",
     "docs/decisions/",
@@ -63,7 +64,7 @@ const OTHERS: [&str; 6] = [
     "docs/reference/settings.md",
 ];
 
-/// Folders of pages with bounds of their own.
+/// Folders whose pages need no budget, because other rules bound them.
 const BOUNDED: [&str; 2] = ["docs/decisions/", "docs/seeds/"];
 
 pub(super) fn check(tree: &Tree) -> Vec<String> {

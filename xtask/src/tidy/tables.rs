@@ -1,7 +1,7 @@
 //! Tables that name functions and their files: each file exists, and has the items that its cell
 //! names behind the file.
 //!
-//! A cell names a file by a link, or by code in the folder of its column's protocol. On a page
+//! A cell names a file by a link, or by a path below the folder of its column's protocol. On a page
 //! about a source, each row has an answer, and the page names each test of its source.
 
 use std::collections::BTreeSet;
@@ -84,7 +84,7 @@ fn answers(row: &str, cells: &[Files<'_>]) -> bool {
     cells.iter().filter(name).count() > 1 || row.contains(".md") || row.contains(ABSENT)
 }
 
-/// The folder of the protocol that a column's heading names, once or as a plural.
+/// The folder of the protocol that a column's heading names. The heading may be a plural: `voters`.
 fn folder(heading: &str) -> String {
     let name = heading.to_lowercase();
     format!("crates/tenure-core/src/{}/", name.strip_suffix('s').unwrap_or(&name))
@@ -137,7 +137,7 @@ fn missing(tree: &Tree, file: &str, names: &[&str]) -> Vec<String> {
     absent.map(|name| format!("no `{name}` in `{file}`: name what does this now")).collect()
 }
 
-/// Whether the text declares the item. The last part of a name with `::` counts.
+/// Whether the text declares the item. In a name with `::`, the last part is the item.
 fn has(text: &str, name: &str) -> bool {
     let name = name.rsplit("::").next().unwrap_or(name);
     let is_word = |letter: char| letter.is_alphanumeric() || letter == '_';

@@ -5,7 +5,7 @@ use crate::tree::Tree;
 const OPENINGS: [&str; 10] =
     ["Who", "What", "One", "Those", "That", "It", "Nobody", "Somebody", "None", "Of"];
 
-/// Complaints about all crates.
+/// Complaints about all Rust files.
 pub(super) fn check(tree: &Tree) -> Vec<String> {
     let sources = tree.texts.iter().filter(|(path, _)| path.ends_with(".rs"));
     sources.flat_map(|(path, text)| openings(path, text)).collect()

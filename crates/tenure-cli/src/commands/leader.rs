@@ -81,9 +81,8 @@ pub(super) async fn run(settings: AskSettings, context: Context) -> Result<Exit,
     }
 }
 
-/// The answer. If the election is vacant, or its leader has resigned, the answer ends with `age`,
-/// the age of the question. The view of a leader has an age of its own, and an unknown leader has
-/// none.
+/// The text of the answer. If the election is vacant, or its leader has resigned, the text also
+/// gives `age`, the time since the question.
 fn told(
     election: &ElectionName,
     view: &View,

@@ -119,7 +119,8 @@ fn told(election: &ElectionName, change: &Change, why: Option<String>, as_json: 
             object!({"election": election.as_str(), "state": "reset"}).to_string()
         }
         Change::Reset => "reset: some changes were missed".to_owned(),
-        // JSON output also has the changes that this version of the command does not know.
+        // JSON also has a line for each kind of change that is unknown to this version of the
+        // command.
         other if as_json => {
             object!({"election": election.as_str(), "state": format!("{other:?}")}).to_string()
         }
@@ -137,7 +138,7 @@ async fn why_nobody(
     match change.and_then(Change::view)? {
         View::Vacant => participant.why_vacant(election).await,
         View::Unknown { .. } => {
-            // A refusal comes from a task that may still wait for its turn.
+            // Let the task that reports a refusal run first.
             tokio::task::yield_now().await;
             let why = participant.unknown(election).await.or_else(|| participant.trouble());
             Some(why.unwrap_or_else(|| protocol.unknown.to_owned()))
@@ -205,7 +206,7 @@ mod tests {
     #[test]
     fn other_leaders_are_named() {
         let leader = |id: &str| LeaderView::new(id.into(), b"at".as_slice().into());
-        // A report from the future has no age, however slow the machine is.
+        // The clock has not reached `heard`, so its age is zero, even on a slow machine.
         let later = clock::now().after(Duration::from_secs(3_600));
         let heard = LeaderView { heard: Some(later), ..leader("b") };
         let view = View::Leaders { followed: leader("a"), others: vec![heard] };

@@ -216,7 +216,7 @@ mod tests {
             host: "h".into(),
             value: "10.0.0.1:80".into(),
             fence: Some(Fence::new(7)),
-            // A report from the future has no age, however slow the machine is.
+            // The clock has not reached `heard`, so its age is zero, even on a slow machine.
             heard: clock::now().after(Duration::from_secs(3_600)),
             silent: false,
         };

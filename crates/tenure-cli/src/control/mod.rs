@@ -93,8 +93,8 @@ impl Answer {
 /// The variable with a user's runtime directory, in which the directory of the sockets is.
 pub(crate) const RUNTIME_DIRECTORY: &str = "XDG_RUNTIME_DIR";
 
-/// The directory of this user's sockets: `$XDG_RUNTIME_DIR/tenure`, else `/tmp/tenure-UID`. Created
-/// with mode 0700; an existing directory must belong to the user.
+/// The directory of this user's sockets: `$XDG_RUNTIME_DIR/tenure`, else `/tmp/tenure-UID`. The
+/// first process creates it with mode 0700.
 #[must_use]
 pub fn directory(runtime: Option<&OsStr>) -> PathBuf {
     match runtime.filter(|directory| !directory.is_empty()) {

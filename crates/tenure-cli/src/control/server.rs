@@ -42,7 +42,7 @@ pub struct Server {
     _place: Arc<Mutex<SocketFile>>,
     requests: mpsc::Receiver<Call>,
     sender: mpsc::Sender<Call>,
-    /// Dropping this ends the task.
+    /// A drop ends the task that accepts clients.
     accepting: JoinSet<()>,
     slots: Arc<Semaphore>,
 }
@@ -73,8 +73,8 @@ impl Server {
         }
     }
 
-    /// Closes the socket after every answer is written, so that the process may end. Refuses
-    /// requests that were not taken. Takes half a second at most.
+    /// Closes the socket after every answer is written, so that the process may end. Requests that
+    /// no runner has taken are refused. Takes half a second at most.
     pub async fn close(mut self) {
         self.accepting.shutdown().await;
         self.requests.close();

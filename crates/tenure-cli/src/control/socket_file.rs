@@ -29,7 +29,7 @@ pub(super) const PATH_MAX: usize = 107;
 const ATTEMPTS: u32 = 100;
 
 /// The pause between attempts to take a lock, and the number of attempts. Another process that
-/// sweeps may hold the lock for a moment.
+/// removes leftovers holds the lock for a moment.
 const SWEPT: Duration = Duration::from_millis(10);
 const SWEPT_MAX: u32 = 10;
 
@@ -201,7 +201,8 @@ impl Drop for SocketFile {
             }
             let _ = fs::remove_file(lock_file(&self.path));
         }
-        // A child between fork and exec shares the lock, so that closing alone would leave it held.
+        // Unlock first: a child between fork and exec shares the lock, and would keep a lock that
+        // is only closed.
         let _ = rustix::fs::flock(&self.lock, FlockOperation::Unlock);
     }
 }
@@ -318,9 +319,9 @@ struct UnsafePath {
     cure: String,
 }
 
-/// Returns why a directory of `owner` with this `mode` is unsafe for sockets of `user`. Directories
-/// of root are safe, because root can do anything anyway. In a sticky directory such as `/tmp` only
-/// the owners of files can remove them.
+/// Returns why a directory of `owner` with this `mode` is unsafe for sockets of `user`. A directory
+/// of root is as safe as the user's own, because root can do anything anyway. In a sticky directory
+/// such as `/tmp` only the owners of files can remove them.
 fn unsafe_because(owner: u32, mode: u32, user: u32) -> Option<UnsafePath> {
     if owner != user && owner != 0 {
         let why = format!("belongs to user {owner}, and this process runs as user {user}");
@@ -369,10 +370,10 @@ fn foreign(about: &fs::Metadata) -> Option<String> {
     (mode & 0o077 != 0).then(|| format!("has the mode {mode:03o}: others can open it"))
 }
 
-/// Binds in a directory that no other user can enter, and renames the socket once its mode is
-/// right. The path through `/proc` is short, however long that directory's name is. The directory's
-/// name depends only on the place, so that the next start finds leftovers of a crash. In a
-/// directory of another user the bind fails.
+/// Binds in a private directory, and renames the socket once its mode is right. The bind uses a
+/// path below `/proc`, which is always short enough for a socket. The private directory has a fixed
+/// name, so that the next start finds leftovers of a crash. If another user owns a directory of
+/// this name, the bind fails.
 fn bind(path: &Path) -> io::Result<(UnixListener, FileId)> {
     let private = private(path);
     clear(&private);
@@ -570,7 +571,7 @@ mod tests {
         assert!(UnixStream::connect(at(&lives[0])).await.is_ok());
     }
 
-    /// The guard outlives its runner by the grace, and so does CMD.
+    /// After the end of a runner, its guard and CMD may live on for the grace.
     #[tokio::test]
     async fn deadline_stays_until_over() {
         let folder = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! `tenure doctor`: reads the settings of `tenure run` or `tenure node`, as far as the settings are
-//! right.
+//! `tenure doctor`: reads the settings of `tenure run` or `tenure node`, also if some of them are
+//! wrong.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -23,7 +23,7 @@ pub struct DoctorSettings {
     pub protocol: &'static Protocol,
     /// The checked settings, or the first failure of a check.
     pub backend: Result<Box<dyn Backend>, Failure>,
-    /// The settings for questions to members, if the settings allow questions alone.
+    /// The settings for questions to members, if they allow questions, but no campaign.
     pub asks: Option<Box<dyn Backend>>,
     pub election: ElectionName,
     /// Name of the member or the candidate.

@@ -34,7 +34,7 @@ const FIRST: [&str; 15] = [
 /// The widest column of flags.
 const FLAG_MAX: usize = 30;
 
-/// The text, if the arguments ask for the short help first.
+/// The short help, if the first request for help in the arguments is `-h`.
 pub(super) fn asked(
     tree: &Command,
     registry: Registry,

@@ -252,8 +252,8 @@ pub trait Participant {
         None
     }
 
-    /// Passes orders from the network to the runner of `election` while the future is polled, if
-    /// leaders take such orders.
+    /// A future that passes orders from the network to the runner of `election`; `None` if leaders
+    /// take no such orders.
     fn orders(&self, _: &ElectionName, _: mpsc::Sender<Call>) -> Option<Later<'static, ()>> {
         None
     }

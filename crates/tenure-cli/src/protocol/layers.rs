@@ -1,4 +1,4 @@
-//! Finds settings: flags over variables over the file over the default.
+//! Finds the text of each setting: from a flag, else a variable, else the file, else the default.
 
 use std::ffi::OsStr;
 use std::path::PathBuf;

@@ -65,7 +65,7 @@ pub struct Members {
     /// Members in the order of the list, then other members by name, then nodes of the list that
     /// are no members.
     pub all: Vec<Member>,
-    /// Epoch of the cluster, of protocols with epochs.
+    /// Epoch of the cluster; `None` if the protocol has no epochs.
     pub epoch: Option<MembersEpoch>,
     /// The failure of the command, if too few members serve for an election.
     pub failure: Option<Failure>,

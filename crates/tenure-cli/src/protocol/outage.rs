@@ -12,8 +12,8 @@ const AGAIN: Duration = Duration::from_secs(600);
 /// The number of remembered reasons of one endpoint; later reasons are reported again.
 const REASONS_MAX: usize = 32;
 
-/// The reported reasons of each endpoint since its last use. A server that refuses a certificate
-/// may report the refusal at one attempt, and only close the connection at the next.
+/// The reported reasons of each endpoint since its last use. The reasons may alternate: a server
+/// first reports that it refuses a certificate, and then only closes the connection.
 #[derive(Default)]
 pub(super) struct Endpoints {
     reasons: BTreeMap<String, BTreeSet<String>>,

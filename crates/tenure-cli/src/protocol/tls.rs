@@ -171,7 +171,7 @@ pub fn line(
     }
 }
 
-/// Editors end a file with a line end.
+/// The text without the line end that editors add.
 fn one_line_of(text: &str) -> &str {
     let text = text.strip_suffix('\n').unwrap_or(text);
     text.strip_suffix('\r').unwrap_or(text)

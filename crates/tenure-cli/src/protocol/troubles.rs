@@ -15,7 +15,7 @@ use crate::failure::{self, Failure};
 /// The longest wait for this process's own checks.
 pub(super) const STARTING: Duration = Duration::from_secs(1);
 
-/// Hands each notice to `on` until the node ends. A slow listener misses the oldest.
+/// Hands each notice to `on` until the node ends. A slow listener misses the oldest notices.
 pub(super) async fn for_each<N: Clone>(mut notices: Receiver<N>, mut on: impl FnMut(&N)) {
     loop {
         match notices.recv().await {
@@ -127,7 +127,7 @@ impl<About: Ord> Watch<About> {
         });
     }
 
-    /// Replaces the first reason by a more precise one.
+    /// Replaces the first reason by a reason that says more.
     pub(super) fn is_of_no_use(&self, why: Failure) {
         self.state.send_modify(|state| state.silent = Some(why));
     }

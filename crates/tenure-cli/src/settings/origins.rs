@@ -83,7 +83,7 @@ impl Origins {
     }
 
     /// The failure for settings that a core refuses, with the origin of every number. `fix` is a
-    /// remedy that is better than a change of one of these settings, if any.
+    /// remedy that is better than a change of a named setting.
     #[must_use]
     pub fn refuse(&self, error: &dyn SettingsError, fix: Option<String>) -> Failure {
         let (mut names, nearest) = match error.fault() {

@@ -1,4 +1,4 @@
-//! Contradicting times, in the words of the flags.
+//! Remedies for times that contradict each other, in terms of the flags.
 
 use tenure_core::TimingError;
 

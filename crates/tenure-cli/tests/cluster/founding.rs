@@ -6,8 +6,9 @@ use tenure_testkit::processes::{Answer, Cluster, eventually};
 
 use crate::stage::Stage;
 
-/// The last machine is down at first. Each order of starts is a test, and so a process, of its own:
-/// a child that another thread forks holds the socket of a silent member for a moment.
+/// The last machine is down at first. Each order of starts is a test of its own, and so runs in a
+/// process of its own: a child that another thread forks would hold the socket of a silent member
+/// for a moment.
 mod members_found_in_order {
     use super::found;
 
@@ -86,11 +87,11 @@ fn operator_replaces_lost_founder() {
         let log = stage.log(node);
         assert!(!log.contains("another configuration"), "{node}: {log}");
     }
-    // The new memory of c hears questions of epoch 0 before it enters epoch 1.
+    // Nodes a and b ignored no datagram because of its epoch during the change.
     for node in ["a", "b"] {
         assert_eq!(stage.status(node)["ignored"].get("epoch"), None, "{}", stage.log(node));
     }
-    // Without b each quorum has c.
+    // Without b, every quorum needs c.
     stage.stop("b");
     stage.renews();
 }

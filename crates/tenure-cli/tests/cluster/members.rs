@@ -33,8 +33,9 @@ fn leader_leads_on_while_members_change() {
     eventually("c names the others", || stage.leader(&["--members", &first]));
 }
 
-/// All three machines are lost in turn. A node with the same name and an empty directory takes the
-/// place of each. The fourth node is a member only because a change must come first.
+/// All three machines are lost in turn, and a node with the same name and an empty directory takes
+/// the place of each. At first d is added and removed, because this cluster can replace a directory
+/// only after a change of members.
 #[test]
 fn lost_directories_are_replaced() {
     let mut stage = Stage::new(["a", "b", "c", "d"]);
@@ -79,7 +80,7 @@ fn lost_directory_is_replaced_alone() {
     }
     stage.serve(3, &["a", "b", "c"]);
     stage.leads_on();
-    // Without b each quorum has c. The removed d still shows the members to commands.
+    // Without b, every quorum needs c. The removed d still names the members to commands.
     stage.stop("b");
     stage.renews();
 }
@@ -108,7 +109,7 @@ fn replaced_member_may_be_elsewhere() {
     let said = stage.change(&["replace", &moved]);
     assert_eq!(said, "d replaced, in epoch 2\n");
     stage.serve(2, &["a", "b", "c", "d"]);
-    // Without c each quorum has d.
+    // Without c, every quorum needs d.
     stage.stop("c");
     stage.renews();
 }
@@ -132,12 +133,13 @@ fn leader_finds_moved_member() {
     let said = stage.change(&["replace", &moved]);
     assert_eq!(said, "c replaced, in epoch 3\n");
     stage.serve(3, &["a", "b", "c"]);
-    // Without a each quorum has c.
+    // Without a, every quorum needs c.
     stage.stop("a");
     stage.renews();
 }
 
-/// A node that is down during a change follows when it comes back with its directory.
+/// A member that is down during a change enters the new epoch when it comes back with its
+/// directory.
 #[test]
 fn absent_member_follows() {
     let mut stage = Stage::new(["a", "b", "c", "d", "e"]);
@@ -155,12 +157,13 @@ fn absent_member_follows() {
         stage.leads_on();
         stage.stop("b");
     }
-    // The second start used the members in the directory.
+    // At its second start b used the members in its directory.
     let told = "its settings differ: `members` lacks d, e; correct the settings";
     assert!(stage.log("b").contains(told), "{}", stage.log("b"));
 }
 
-/// Only one of the members that would be left runs, so the present members stay.
+/// After the removal of b only a and c would be members, and only a runs. So the removal is
+/// refused.
 #[test]
 fn change_needs_a_living_quorum() {
     let mut stage = Stage::new(["a", "b", "c", "d"]);

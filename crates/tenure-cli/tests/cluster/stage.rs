@@ -127,7 +127,7 @@ impl Stage {
     /// Waits until the leader has renewed its lease among the present members.
     pub(crate) fn renews(&self) {
         let until = || fs::read_to_string(self.path("one.sock.until")).unwrap();
-        // A round that runs already may end first.
+        // The first renewal may belong to a round that began before the change.
         for _ in 0..2 {
             let before = until();
             eventually("the lease is renewed", || (until() != before).then_some(()));

@@ -40,7 +40,7 @@ impl Stage {
         self.cluster.spawn(name, command);
     }
 
-    /// The direction in which `name` reports the clock of a member.
+    /// Whether `name` reports the clock of a member as fast or as slow.
     fn apart(&self, name: &str, member: &str) -> Option<String> {
         let clocks = &self.cluster.status(name)["clocks"];
         let member = clocks["members"].as_array()?.iter().find(|one| one["name"] == member)?;
@@ -72,7 +72,7 @@ fn slow_leader_stops_and_refuses() {
     });
     assert_eq!((&status["leading"], &status["clocks"]["wrong"]), (&false.into(), &true.into()));
     assert_eq!(stage.apart("a", "b").as_deref(), Some("faster"));
-    // A member in this state refuses grants; the other members are a quorum.
+    // With its wrong clock, member a refuses grants; the other members are a quorum.
     eventually("a refuses grants", || {
         (state_of_member(&stage.cluster) == "wrong-clock").then_some(())
     });

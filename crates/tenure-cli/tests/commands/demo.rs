@@ -147,8 +147,8 @@ fn demo_ends_with_a_summary() {
     let stage = Stage::new();
     let output = stage.run(&["--for", "3s"]);
     let (out, err) = (text(&output.stdout), text(&output.stderr));
-    // On a machine that stands still no candidate may lead so soon; the summary then complains of
-    // nothing else.
+    // On a machine that stands still, no candidate may lead within this short time. The summary
+    // then has only this complaint.
     let nobody = out.contains("\n0 leaderships in ");
     let (code, said) = if nobody { (1, "WRONG: no candidate led within ") } else { (0, "right: ") };
     assert_eq!(output.status.code(), Some(code), "{out}{err}");

@@ -100,7 +100,7 @@ fn running_cluster_is_right() {
     let report = Report::of(&cluster.ask(&other));
     report.has("state", "fails", "belongs to node a, and this is node b");
 
-    // Another list sends questions for member a elsewhere.
+    // This list has another address for a, so questions for a do not reach the running member.
     let [elsewhere] = addresses();
     let (_, listen) = cluster.addresses()[0];
     let (listen, members) = (listen.to_string(), format!("a={elsewhere}"));

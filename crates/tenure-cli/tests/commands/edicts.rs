@@ -205,8 +205,8 @@ fn repeated_edict_is_admitted_once() {
     }
 }
 
-/// A check waits for the lock of another check. When the other check ends, the check also waits for
-/// the lock file that is there by then.
+/// A check waits for the lock of another check. If another lock file is at the path once this lock
+/// is free, the check waits for the new lock, too.
 #[test]
 fn checks_hold_the_present_lock() {
     let machine = Machine::new(TENURE);

@@ -1,5 +1,5 @@
-//! A single process a machine: `tenure run --name` is a member of the cluster and a candidate.
-//! Three such processes form a cluster.
+//! A single process on each machine: `tenure run --name` is a member of the cluster and a
+//! candidate. Three such processes form a cluster.
 
 use serde_json::Value;
 use tenure_testkit::processes::{Answer, Cluster, Machine, wait};
@@ -31,7 +31,7 @@ fn leader(three: &Cluster, fence: u64) -> (&'static str, u64) {
     })
 }
 
-/// Checks that the member answers questions by its name.
+/// Waits until `tenure node status --name` reports that this member serves.
 fn serves(three: &Cluster, name: &str) {
     wait::eventually(&format!("{name} serves"), || {
         let answer = three.ask(&["node", "status", "--name", name, "--json"]);
@@ -113,7 +113,7 @@ fn member_reports_its_troubles() {
     );
 }
 
-/// The other members may be a quorum, so this is no error.
+/// A lease-max below the lease is only warned of: the other members may be a quorum.
 #[test]
 fn member_warns_of_short_lease_max() {
     let machine = Machine::new(env!("CARGO_BIN_EXE_tenure"));

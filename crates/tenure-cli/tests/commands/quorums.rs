@@ -1,7 +1,7 @@
 //! Quorum systems other than majorities, on real nodes.
 //!
-//! First, more than half of the members run, but no quorum. Then the members of a smallest quorum
-//! run, and no others. Then one member fewer runs.
+//! In each test, at first more than half of the members run, and are no quorum. Then a smallest
+//! quorum runs, and then one member fewer.
 
 use serde_json::Value;
 use tenure_testkit::processes::{Cluster, eventually};
@@ -36,8 +36,7 @@ impl<const N: usize> Stage<N> {
         }
     }
 
-    /// Waits until the members and the candidate, which has heard of all running nodes, know that
-    /// these nodes are no quorum.
+    /// Waits until the members and the candidate report that the running nodes are no quorum.
     fn elects_nobody(&self, leaderships: usize) {
         self.serve(false);
         let silent: Vec<_> =

@@ -1,5 +1,5 @@
-//! More state directories are lost than the other members can replace: follows the runbook with
-//! real nodes, and tries the refused commands on the way.
+//! Follows the runbook with real nodes, after more state directories were lost than the other
+//! members can replace. Tries the refused commands on the way.
 
 use std::fs;
 

@@ -1,5 +1,5 @@
-//! Members were changed and then lost, until the survivors are no quorum: follows the runbook with
-//! real nodes, and tries the refused commands on the way.
+//! Follows the runbook with real nodes, after members were changed and so many were lost that the
+//! survivors are no quorum. Tries the refused commands on the way.
 
 use serde_json::Value;
 use tenure_testkit::processes::{Answer, Cluster, eventually};
@@ -105,8 +105,7 @@ fn runbook_recovers_changed_members() {
     let Answer { code, out, err } = as_printed(&four, &recovered.out, "d");
     assert_eq!(code, Some(0), "{err}");
     assert!(out.contains(said), "{out}");
-    // The second member prints the same line for the first member, on which a second run changes
-    // nothing.
+    // The command line that d prints for c changes nothing at c, which was recovered first.
     let again = as_printed(&four, &out, "c");
     assert_eq!(again.code, Some(0), "{}", again.err);
     let again = recover(&four, "c", &["--lost", "a,b", WORD, "--json"]);

@@ -44,8 +44,8 @@ fn minority_shows_weak_leader() {
     });
 }
 
-/// Only the weak leader of the members campaigns and leads; after its end, the next weak leader
-/// does.
+/// With `only-weak-leader`, only the weak leader of the members campaigns and leads. After its end,
+/// the next weak leader does.
 #[test]
 fn weak_leaders_run_commands() {
     let settings = "election = \"e\"\nlease = \"4s\"\nring = \"accrual\"\nonly-weak-leader = true";

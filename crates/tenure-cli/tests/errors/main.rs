@@ -53,7 +53,7 @@ fn case_survives_writing_and_reading() {
     assert!(Suite::parse("## x\nexit 2\n").is_err());
 }
 
-/// Cases with a cluster need held ports and background processes, and both work.
+/// In the output of a case, held ports and process ids of background processes become placeholders.
 #[test]
 fn stage_hides_ports_and_process_ids() {
     let text = "## x\nbusy p\nfree q\ndir d\nfile d/f\n| {pid:s}\nmode d/f 400\n\

@@ -154,8 +154,8 @@ impl Stage {
     fn as_nobody(&self, line: &[String]) -> Result<Command> {
         let program = self.outputs.path().join("tenure");
         if !program.exists() {
-            // A process of its own: a fork in another thread would keep the copy open for writes,
-            // and no program runs from such a file.
+            // Copy in another process. If this process wrote the copy, a fork of another thread
+            // could keep the copy open for writing, and the system runs no such file.
             let mut copy = Command::new("cp");
             wait::output(copy.arg(env!("CARGO_BIN_EXE_tenure")).arg(&program));
         }
@@ -185,7 +185,8 @@ impl Stage {
             .env("PATH", path_with_command())
             .env("XDG_RUNTIME_DIR", self.dir.path());
         if !self.processes.is_empty() {
-            // A node counts as silent after 2 s without an answer, not after 250 ms.
+            // With this round trip, a node counts as silent after 2 s without an answer, not after
+            // 250 ms.
             command.env("TENURE_ROUND_TRIP", "100ms");
         }
         command.envs(self.variables.iter().cloned()).stdin(Stdio::null());

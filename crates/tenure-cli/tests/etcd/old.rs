@@ -18,7 +18,7 @@ pub(crate) fn serve(version: &'static str) -> SocketAddr {
             let listener = tokio::net::TcpListener::from_std(listener).unwrap();
             while let Ok((stream, _)) = listener.accept().await {
                 tokio::spawn(async move {
-                    // Clients leave after the version.
+                    // Clients leave once they have read the version.
                     let Ok(mut connection) = server::handshake(stream).await else { return };
                     while let Some(Ok((_, reply))) = connection.accept().await {
                         let _ = answer(reply, version);

@@ -30,7 +30,7 @@ pub(crate) fn no_key_left(cluster: &Cluster) {
     soon("no key is left", || keys(cluster).is_empty().then_some(()));
 }
 
-/// Observers and askers need no lease, and accept any bytes as a value.
+/// Observers and askers need no lease of their own, and accept any bytes as a value.
 #[test]
 fn foreign_leader_is_reported() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();
@@ -68,7 +68,7 @@ fn exit_code_tells_the_end() {
 
     let once = host.run("once", &[LONG, &["--once"]].concat(), WORK);
     once.line("work", 1);
-    // Users may pass the flags of the runner.
+    // `tenure resign` accepts the flags of the runner.
     let resign = [&["resign", "--election", "billing"][..], LONG].concat();
     assert_eq!(host.ask(&resign).code, Some(0));
     assert_eq!(once.ended(), Some(0));

@@ -7,7 +7,8 @@ use crate::certificates::Authority;
 use crate::runner::{Host, soon};
 use crate::runs::WORK;
 
-/// The second endpoint answers after the first has elected.
+/// The second endpoint belongs to another cluster, and answers only after the first cluster has
+/// elected.
 #[test]
 fn late_foreign_cluster_is_warned_of() {
     let [one, two] = [(); 2].map(|()| Cluster::start(Version::Newest, 1).unwrap());
@@ -48,8 +49,9 @@ fn bad_endpoint_ends_nothing() {
     assert_eq!(hopeless.ended(), Some(2));
 }
 
-/// A runner reads its certificate again for each connection. A refused certificate is reported with
-/// its duration, and a good one in its place is enough.
+/// A runner reads its certificate again for each connection. While the server refuses the
+/// certificate, the status gives the length of the outage; a new certificate in the same file ends
+/// it.
 #[test]
 fn expired_certificate_is_reported_and_awaited() {
     let authority = Authority::new();
@@ -77,7 +79,7 @@ fn expired_certificate_is_reported_and_awaited() {
     assert!(told.contains(" no server could be used"), "{told}");
     ours.line("ours campaigns for billing", 2);
     ours.line("ours waits: connecting: ", 1);
-    // A repeated reason would come with the next attempts.
+    // Let further attempts fail: they must not report a reason again.
     std::thread::sleep(std::time::Duration::from_secs(3));
     let log = ours.log();
     let mut said: Vec<_> = log.lines().filter(|line| line.starts_with("warning: https")).collect();
@@ -90,7 +92,7 @@ fn expired_certificate_is_reported_and_awaited() {
     soon("nothing is wrong any more", || status()["warning"].is_null().then_some(()));
 }
 
-/// The trouble was reported before, but the candidate has got a lease since.
+/// A new lease of the candidate ends a trouble, so the same trouble is reported again.
 #[test]
 fn returning_trouble_is_reported_again() {
     let cluster = ClusterConfig::new(Version::Newest, 1).quota(4 << 20).start().unwrap();

@@ -5,7 +5,8 @@ use std::os::unix::net::UnixStream;
 
 use tenure_testkit::processes::{Machine, Members, eventually, exchange};
 
-/// A CMD that has dropped its user must not answer in place of its runner, nor keep its socket.
+/// CMD may run as another user. So CMD must not answer in place of its runner, or keep the runner's
+/// socket.
 #[test]
 fn cmd_inherits_no_socket() {
     let machine = Machine::new(env!("CARGO_BIN_EXE_tenure"));

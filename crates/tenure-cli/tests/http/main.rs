@@ -1,4 +1,5 @@
-//! Answers over HTTP of real processes. The tests of each service have its own answers.
+//! Answers over HTTP of real processes. Answers with another service are in the tests of that
+//! service.
 
 #![expect(clippy::unwrap_used, reason = "a test says what went wrong by panicking")]
 

@@ -56,11 +56,11 @@ fn members_answer_in_each_state() {
     ] {
         has_line(&metrics, line);
     }
-    // The leader leads on.
+    // A refused hand-over does not end the leadership.
     let (status, body) = post(web, "transfer", "{\"to\": \"z\"}");
     let waits = "no quorum of grantors knows \\\"z\\\" as a waiting candidate";
     assert!(body.contains("not handed over") && body.contains(waits), "{status} {body}");
-    // The successor waits at each member a moment after its campaign began.
+    // Repeat the order: the members may not know the successor yet, whose campaign has just begun.
     let next = (first + 1) % 3;
     let to = format!("{{\"to\": \"{}\"}}", ["a", "b", "c"][next]);
     let mut events = other.events("/v1/events?election=billing", "");

@@ -34,7 +34,7 @@ fn whole_election_is_a_table() {
     assert_eq!((&rows[2]["election"], &rows[2]["partition"]), (&second.into(), &0.into()));
     assert!(rows[0]["fence"].is_u64() && rows[0]["heard_ms"].is_u64(), "{rows:?}");
     assert_eq!(rows[0]["group"], election);
-    // The output for people, without the names of the roles.
+    // The table for people; this command names no roles.
     let people = host.start("people", &words("observe", &STRICT, &["--partitions", "2"]));
     people.line("ROLE  PARTITION  LEADER", 1);
     let line = people.line("one", 3);
@@ -45,7 +45,7 @@ fn whole_election_is_a_table() {
     BufReader::new(left.stdout.take().unwrap()).read_line(&mut line).unwrap();
     assert!(line.contains("roles"), "{line}");
     assert_eq!(ended("an observer without a reader", &mut left).code(), Some(0));
-    // A single answer: some roles have no leader.
+    // A single answer: the process exits after it. Some of these roles have no leader.
     let asks = words("leader", &STRICT, &["--partitions", "2", "--roles", "0..3"]);
     let once = soon("who leads is known", || {
         let once = host.ask(&asks);

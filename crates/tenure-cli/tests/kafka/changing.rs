@@ -56,7 +56,7 @@ fn running_process_changes_its_roles() {
     assert_eq!((&removed["roles"], &removed["removed"]), (&json!([0, 2, 3]), &json!([1])));
     let log = one.log();
     assert!(log.contains(&format!("[{election}/1] stopped 1\n")), "{log}");
-    // The process says so after the answer.
+    // The process reports the removal only after its answer.
     one.line(&format!("one no longer stands for {election}/1"), 1);
     for role in [0, 2, 3] {
         assert!(!log.contains(&format!("stopped {role}")), "{log}");
@@ -109,7 +109,7 @@ fn refused_request_adds_no_role() {
     let mut told = String::new();
     stream.read_to_string(&mut told).unwrap();
     assert!(told.contains("4294967296 roles are too many: a process stands for "), "{told}");
-    // A directory in the place of the second socket.
+    // A directory is where the socket of role 6 would be.
     fs::create_dir(host.path("c.sock.6")).unwrap();
     let two = [&["roles", "add", "5..6"][..], &control].concat();
     let refused = host.ask(&two);

@@ -13,7 +13,8 @@ use crate::{STRICT, run, shared_broker, words};
 
 const ROLES: [&str; 4] = ["--partitions", "4", "--roles", "0..3"];
 
-/// A process stops its work before it leaves, so that no process of its own group covers a restart.
+/// With these settings a process stops its work before it leaves, so a restart leaves a gap in its
+/// own group.
 const HASTY: [&str; 6] = ["--takeover", "40s", "--grace", "10s", "--on-stop", "at-once"];
 
 const WORK: &str = "echo \"works $TENURE_ELECTION\"; exec sleep 600";

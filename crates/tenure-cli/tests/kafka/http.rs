@@ -37,8 +37,8 @@ fn kafka_answers() {
     assert_eq!(runner.ended(), Some(143));
 }
 
-/// A process that gives back all its partitions must listen anew, for longer than a leadership may
-/// last, before it reports a vacancy; the next leader comes sooner. A member that keeps a partition
+/// A process that has given back all its partitions listens for the longest time of a leadership
+/// before it reports a vacancy, and the next leader comes sooner. A member that keeps a partition
 /// hears of the end, and reports the vacancy.
 #[test]
 fn other_member_knows_the_vacancy() {
@@ -69,7 +69,7 @@ fn other_member_knows_the_vacancy() {
     );
 }
 
-/// Before the first answer of a broker nothing is known: no balancer may take that for a vacancy.
+/// Before the first answer of a broker the state is unknown: a balancer must not see a vacancy.
 #[test]
 fn starting_process_knows_nothing() {
     let [place, silent] = addresses::<2>();

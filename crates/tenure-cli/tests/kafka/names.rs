@@ -10,7 +10,7 @@ fn silent_name_servers_delay_no_end() {
     assert_eq!(start(&machine, "asks", &asks).ended(), Some(4));
     let runs = words("run", &LOOSE, &["--partitions", "1", "--", "true"]);
     assert_eq!(start(&machine, "runs", &runs).ended(), Some(4));
-    // A broker may come within the time of --try.
+    // With `--try` the command waits for a broker until the time is over.
     let tries = ["--partitions", "1", "--once", "--try", "1s", "--json", "--", "true"];
     let tries = words("run", &LOOSE, &tries);
     assert_eq!(start(&machine, "tries", &tries).ended(), Some(7));

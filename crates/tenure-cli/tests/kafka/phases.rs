@@ -1,4 +1,4 @@
-//! Long phases are named, with the event that ends them.
+//! Commands name each long phase, and the event that ends the phase.
 
 use rustix::process::Signal;
 use tenure_services::kafka::{ClusterConfig, SHARED_VERSION};

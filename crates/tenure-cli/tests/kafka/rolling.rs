@@ -116,7 +116,7 @@ fn judge_sees_gaps() {
     assert_eq!(gap(vec![(5, 9), (1, 4)]), Some(4));
 }
 
-/// A lone process has no successor.
+/// After a signal, a process without a possible successor does not lead on.
 #[test]
 fn lone_process_stops_after_listening() {
     let (_broker, _, host) = shared_broker("lonely");
@@ -136,7 +136,7 @@ fn second_signal_stops_at_once() {
     let apart = [&SINGLE[..], &["--group", "apart"]].concat();
     let one = host.start("one", &run("one", &LOOSE, &apart, work));
     one.line("works", 1);
-    // The process of another group could lead next, but does not count, because it leads already.
+    // `two`, which is in another group, already leads, so it does not count as the next leader.
     let two = host.start("two", &run("two", &LOOSE, &SINGLE, work));
     one.line("is on the same host and leads", 1);
     one.signal(Signal::USR1);

@@ -112,7 +112,7 @@ fn order_ends_only_seen_leadership() {
     }
     let fences: BTreeSet<_> = ended.iter().map(|told| told["ended"].as_u64().unwrap()).collect();
     let stops = ["web", "web-2"].map(|id| fleet.log(id).matches("tenure: CMD ended").count());
-    // A lost order is repeated, and obeyed once.
+    // The runner stops its CMD once for each leadership, even if an order came twice.
     assert_eq!(stops.iter().sum::<usize>(), fences.len(), "{ended:?} {}", fleet.log("web"));
 
     fleet.leader(&prod);

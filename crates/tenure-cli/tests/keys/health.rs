@@ -1,4 +1,4 @@
-//! The state of nodes, asked from elsewhere.
+//! The state of nodes, asked from another machine.
 
 use serde_json::Value;
 

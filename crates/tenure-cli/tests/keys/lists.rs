@@ -18,7 +18,7 @@ fn ask(fleet: &Fleet, command: &[&str], key: &str) -> JsonAnswer {
     JsonAnswer { code: answer.code, told, errors: answer.err }
 }
 
-/// The answer of a quorum.
+/// Repeats the question until a quorum answers.
 fn by_a_quorum(fleet: &Fleet, command: &[&str], key: &str) -> JsonAnswer {
     eventually("a quorum answers", || {
         let asked = ask(fleet, command, key);

@@ -1,5 +1,5 @@
-//! Orders over the network, with keys that allow them and keys that do not: for an absent
-//! candidate, and for a leader that is stepping down already.
+//! Orders over the network: with keys that allow the orders and keys that do not, for an absent
+//! candidate, and for a leader that already steps down.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! A running cluster without keys gets some, one process after the other.
+//! A running cluster without keys gets keys, one process after the other.
 
 use std::fs;
 
@@ -92,7 +92,7 @@ fn running_cluster_gets_keys() {
     assert_eq!((&led["id"], fence(&led)), (&"new".into(), second));
 }
 
-/// A process that needs keys outside loopback does not admit strangers because of its key file.
+/// Outside loopback a key file alone does not make a process admit strangers: this needs a flag.
 #[test]
 fn only_a_flag_admits_strangers() {
     let fleet = Fleet::new();

@@ -27,7 +27,8 @@ const HELLO: u8 = 6;
 /// Datagrams in a burst, which every socket has room for.
 const PORTION: usize = 40;
 const PAUSE: Duration = Duration::from_millis(2);
-/// Campaigns in the quiet and in the flood, in turn, in the soak.
+/// Rounds of the soak. Each round has some campaigns under the flood, and as many without the
+/// flood.
 const ROUNDS: usize = 20;
 const CAMPAIGNS: usize = 10;
 
@@ -81,8 +82,8 @@ fn stranger_changes_and_learns_nothing() {
         flooded.len()
     );
     assert!(ratio <= 2.0 || !is_soak(), "a campaign takes {ratio:.2} times as long in the flood");
-    // A recorded hello for one node is new to another node, which answers it once, with fewer
-    // bytes.
+    // The stranger also sends the hello for one node to other nodes. Each of them answers this
+    // hello once, with fewer bytes.
     println!("{heard:?}");
     let hellos = samples.iter().filter(|(_, bytes)| bytes[4] == HELLO).count();
     assert!(heard.answers <= hellos * hosts.len(), "{hellos} hellos: {heard:?}");

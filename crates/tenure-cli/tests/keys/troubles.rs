@@ -28,7 +28,8 @@ fn status_shows_unusable_key_file() {
         until("another reason takes its place", || warned(&fleet, process).contains("os error 2"));
         fleet.give(&file, &[if process == "a" { &key } else { &billing }]);
         until("it is mended", || warned(&fleet, process).is_empty());
-        // Only the mode makes the file unusable, and the right mode must be enough as a remedy.
+        // The file keeps good keys, so that its mode alone makes it unusable, and the right mode is
+        // enough as a remedy.
         fs::set_permissions(&file, Permissions::from_mode(0o606)).unwrap();
         fs::write(&file, fs::read_to_string(&file).unwrap() + "\n").unwrap();
         until("others can read it", || warned(&fleet, process).contains("(mode 606)"));
@@ -44,7 +45,7 @@ fn status_shows_peer_with_wrong_key() {
     let (key, other) = (fleet.key("prod.key"), fleet.key("other.key"));
     fleet.start_node("a", &key);
     fleet.start_node("b", &key);
-    // A node without memory asks the others.
+    // Node c has no memory, so it sends questions to the other nodes.
     fleet.start_node_again("c", &other);
     let told = |fleet: &Fleet| warned(fleet, "a").contains("c at 127.0.0.1:");
     until("a says who has another key", || told(&fleet));
@@ -75,7 +76,7 @@ fn unaccepted_key_points_to_node_logs() {
     until("it says what may be behind it", says);
     let logged = || NODES.iter().all(|node| fleet.log(node).contains("uses the key "));
     until("and so do the logs", logged);
-    // An operator asks the process on this machine.
+    // The runner is no member, so it cannot report the users of keys.
     let refused = fleet.machine.ask(&["keys", "status", "--control", "web.sock"]);
     assert_eq!(refused.code, Some(6), "{refused:?}");
 }

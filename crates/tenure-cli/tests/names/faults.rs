@@ -25,7 +25,7 @@ fn changed_members_elect_one_leader() {
     change_under_faults("changed_members_elect_one_leader");
 }
 
-/// The second half, with faults of its own.
+/// The second half of the rounds, with faults of its own.
 fn changed_members_elect_once_more() {
     change_under_faults("changed_members_elect_once_more");
 }

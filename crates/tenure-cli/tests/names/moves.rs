@@ -27,7 +27,8 @@ pub(crate) fn leads(stage: &Stage) -> String {
     })
 }
 
-/// Two of three members are left, so the leader needs the moved one; the leader keeps its lease.
+/// Only two of three members run, so the leader needs the member that moves. The leader keeps its
+/// lease.
 fn moved_member_is_found_again() {
     let stage = Stage::new();
     let [a, b, c] = [0, 1, 2].map(Host::node);
@@ -101,7 +102,7 @@ fn a_shared_address_is_reported() {
     assert!(told.contains("in use, and this member runs as process"), "{told}");
 }
 
-/// The name of a service leads to two pods.
+/// The name of member c leads to two hosts, as the name of a Kubernetes service leads to its pods.
 fn duplicate_member_is_reported() {
     let stage = Stage::new();
     let [a, b, c] = [0, 1, 2].map(Host::node);
@@ -122,7 +123,8 @@ fn duplicate_member_is_reported() {
     assert!(said.contains("two leaders are possible"), "{said}");
 }
 
-/// A quorum's answers are enough; without a quorum the survey takes longer than the limit.
+/// While a name server is silent about one member, the answers of a quorum are enough. Without a
+/// quorum the command waits for the name server until its limit.
 fn silent_name_server_delays_no_order() {
     let stage = Stage::new();
     let [a, b, c] = [0, 1, 2].map(Host::node);

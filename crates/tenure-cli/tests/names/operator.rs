@@ -118,8 +118,9 @@ impl Work {
         }
     }
 
-    /// Whether the directory is that of a former member. As long as members may still decide to add
-    /// the node, its directory must stay: a fault may delete another directory of the four members.
+    /// Whether the node may start again with an empty directory. While members may still decide to
+    /// add the node, its directory must stay: a fault may delete the directory of another of the
+    /// four members.
     fn is_used(&self) -> bool {
         let former = self.machine.log(NAME).contains("is no member any more");
         self.node.is_none() || former || self.refused >= REFUSED

@@ -202,7 +202,7 @@ fn late_login_refusal_ends_no_process() {
         runner.line("password is empty", 1);
     }
     fs::write(&file, "changed\n").unwrap();
-    // The candidate that listened first leads, and after it the candidate with the lower rank.
+    // `one` has the lower rank. The other candidate may lead first, if it has listened for longer.
     leader.line("one leads billing", 2);
     for runner in [leader, next] {
         let log = runner.log();

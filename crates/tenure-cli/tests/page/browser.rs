@@ -124,7 +124,8 @@ fn messages(mut from: impl Read + Send + 'static) -> Receiver<Value> {
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        // Closing ends its other processes too; a browser that has crashed cannot be asked.
+        // This order also ends the browser's other processes. The order cannot reach a browser that
+        // has crashed.
         let _ = self.orders.write_all(b"{\"id\":0,\"method\":\"Browser.close\"}\0");
         let _ = self.child.wait();
     }

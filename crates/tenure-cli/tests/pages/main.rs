@@ -1,4 +1,4 @@
-//! The pages of the documents for users: every command of theirs runs, in order.
+//! The pages of the documents for users: each command on these pages runs, in order.
 //!
 //! Pages about services are followed in the tests of these services.
 
@@ -54,7 +54,7 @@ fn choose_lease_runs() {
 
 #[test]
 fn keys_are_made() {
-    // There is no user of the service here.
+    // The user of the service does not exist on this machine.
     let mut reader = reader().stand_in("chown", "#!/bin/sh\nexit 0\n");
     reader.follow(page!("howto/keys.md"));
 }

@@ -65,7 +65,7 @@ impl Stage {
         self.says("n", "granting leases");
     }
 
-    /// The folder, for CMD.
+    /// The folder of this stage, as CMD gets it.
     fn directory(&self) -> String {
         self.path("").to_str().unwrap().to_owned()
     }
@@ -74,7 +74,7 @@ impl Stage {
         self.tenure_under(&[], name, words)
     }
 
-    /// Starts `starter`, which becomes the command.
+    /// A command that starts `starter`, which then becomes `tenure`.
     fn tenure_under(&self, starter: &[&str], name: &str, words: &[&str]) -> Command {
         // The parent of the tests may ignore signals, as `nohup` and `&` in a script do.
         self.command_of(&[&["env", "--default-signal"], starter].concat(), name, words)
@@ -116,7 +116,7 @@ impl Stage {
 
 impl Drop for Stage {
     fn drop(&mut self) {
-        // Waiting CMDs would end only after their grace.
+        // Let waiting CMDs end now: without this file they would end only after their grace.
         let _ = File::create(self.path("go"));
         self.kill_all();
         let directory = self.directory().into_bytes();
@@ -177,7 +177,7 @@ fn a_transferring_runner_ends_on_request() {
     stage.managed("ann", &manager, command);
     stage.has("ann.runs");
     stage.candidate("ben");
-    // The runner must have heard of `ben` first.
+    // A transfer is refused until the runner has heard of `ben`.
     let mut transfer = None;
     eventually("the transfer begins", || {
         if transfer.as_mut().is_none_or(RunningCommand::has_ended) {
@@ -230,7 +230,8 @@ fn changed_script_is_told_its_fault() {
     assert!(log.contains("fix: mend the file of CMD, or give another CMD"), "{log}");
 }
 
-/// A slow guard means that the machine is busy, not that its limits are wrong.
+/// A guard that starts slowly is a sign of a busy machine: the runner gives up its lease, and goes
+/// on.
 #[test]
 fn idle_guard_costs_only_its_lease() {
     let library = HangingLibrary::missing();

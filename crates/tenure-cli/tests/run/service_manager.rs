@@ -106,7 +106,7 @@ fn service_manager_follows_a_node() {
     node.env("WATCHDOG_USEC", "400000");
     stage.managed("n", &manager, node);
     manager.hears("READY=1");
-    // The node granted nothing before, and so has no table of grants.
+    // The node had written no table of grants before it was killed, so it starts in quarantine.
     manager.hears("STATUS=this node grants nothing for ");
     manager.hears("WATCHDOG=1");
     stage.asked_to_end("n");

@@ -33,7 +33,7 @@ const TELLS: &str = r#"
     mv "$0/part" "$0/cmd"; exec sleep 600
 "#;
 
-/// The words of a node.
+/// The arguments of the node.
 const NODE: [&str; 6] = ["node", "--name", "n", "--new", "--state", "state-n"];
 const TELLING: [&str; 8] = ["run", "--id", "ann", "--", "sh", "-c", TELLS, "."];
 
@@ -128,7 +128,7 @@ fn hanging_file_system_blocks_no_signal() {
     assert_eq!(stage.ended("hang/ann").signal(), Some(15), "{}", stage.log("hang/ann"));
 }
 
-/// A shell starts a child, and becomes the command.
+/// A shell that starts a child, and then becomes the command.
 const WITH_A_CHILD: &str = r#"sh -c 'read line <"$0"' "$0" & echo $! >"$1"; shift; exec "$@""#;
 
 #[test]

@@ -20,7 +20,7 @@ pub(crate) fn machines(reader: Reader) -> Reader {
     reader
         .stand_in("hostname", "#!/bin/sh\necho \"$HOST\"\n")
         .stand_in("scp", SCP)
-        // The user of the units is not a user of this machine.
+        // The user of the units does not exist on this machine.
         .stand_in("chown", "#!/bin/sh\nexit 0\n")
         .stand_in("systemctl", &systemctl)
 }

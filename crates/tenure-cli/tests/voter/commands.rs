@@ -80,7 +80,7 @@ fn lone_voter_denies_no_leader() {
     end(vec![voter]);
 }
 
-/// In `available` CMD has neither a fence nor an end, and each remaining side has a leader.
+/// In `available` CMD has neither a fence nor an end, and the last voter leads alone.
 #[test]
 fn lone_available_voter_leads_without_fence() {
     let machine = Machine::new(env!("CARGO_BIN_EXE_tenure")).with("TENURE_MODE", "available");

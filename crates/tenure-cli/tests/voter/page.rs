@@ -45,7 +45,7 @@ fn curl_page_commands_work() {
         let line = command
             .replace("10.0.0.1:7001", &network.address(0))
             .replace("10.0.0.9:7001", &network.address(9));
-        // The page's reader does not know the leader, so every voter gets the leader's requests.
+        // The page does not say which voter leads, so give the leader's requests to each voter.
         eventually(&command, || {
             (0..3).find_map(|nth| {
                 let line = line.replace(&network.address(0), &network.address(nth));

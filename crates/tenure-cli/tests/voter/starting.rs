@@ -20,7 +20,7 @@ fn with(secret: &str) -> Network {
 }
 
 /// The leader obeys an operator with the secret, and no other caller; another voter is elected. A
-/// former leader that is removed gets neither its vote nor the seat back.
+/// former leader is then removed, and gets neither its vote nor a leadership back.
 #[test]
 fn leader_gives_way_to_an_election() {
     let network = with(SECRET);
@@ -74,8 +74,8 @@ fn leader_gives_way_to_an_election() {
     end(voters);
 }
 
-/// A single voter of three is not founded; later it has lost the other voters. The command says so,
-/// and starts nothing.
+/// A lone voter of three starts no election: at first the network is not founded, and later the
+/// other voters are gone. The command gives the reason each time.
 #[test]
 fn lone_voter_starts_no_election() {
     let network = Network::new().keeping(SHORT);

@@ -43,7 +43,7 @@ fn single_machine_runs_the_job() {
     assert_eq!(stage.ended("one").code(), Some(0), "{}", stage.log("one"));
     stage.says("one", "before --hold was over, and another candidate may run CMD again: signal");
 
-    // A CMD that fails is left to the other candidates.
+    // After a CMD that fails, the runner keeps no hold, and another candidate runs CMD.
     stage.0.candidate("three", &["--once", "--hold", "1h"], &["false"]);
     assert_eq!(stage.ended("three").code(), Some(1));
     let more = ["--once", "--try", "1h", "--hold", "1ms"];

@@ -10,7 +10,8 @@ use crate::{Stage, wait};
 #[test]
 fn status_shows_other_configurations() {
     let mut stage = Stage::new();
-    // A stranger is reported when it asks again after a second: here with its renewal.
+    // A node reports a stranger that asks again a second later: here the renewal is this second
+    // request.
     stage.set("60s", "12s");
     for node in ["a", "b"] {
         stage.node(node, &["--new"]);
@@ -33,7 +34,7 @@ fn status_shows_other_configurations() {
     });
 }
 
-/// The library warns, and so do the member's side and the candidate's side.
+/// The library, the member and the candidate all know of a trouble, and only one of them may warn.
 #[test]
 fn verbose_logs_repeat_no_warning() {
     let mut stage = Stage::new();

@@ -48,7 +48,7 @@ fn unmakeable_socket_is_reported() {
     let mut stage = Stage::new();
     stage.candidate_in("sockets", "one");
     stage.says("one", "one waits: no quorum");
-    // The runner must not make the directory again in between.
+    // A running runner would make the directory again before the test writes the file.
     stage["one"].signal(Signal::STOP);
     fs::remove_dir_all(stage.path("sockets")).unwrap();
     fs::write(stage.path("sockets"), "").unwrap();

@@ -36,7 +36,7 @@ fn killed_runner_is_followed_at_once() {
     stage.says("two", "two leads e");
 }
 
-/// CMD acts under the authority of its runner, and has its grace.
+/// After the end of its runner, CMD may still act until its grace is over, so the successor waits.
 #[test]
 fn successor_waits_for_cmd() {
     let script = "trap 'touch term' TERM; echo $$ > pid; while :; do sleep 0.1; done";

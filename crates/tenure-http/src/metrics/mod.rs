@@ -1,5 +1,5 @@
-//! Prometheus' text, from the states that all other answers show. Scrapes within a moment share
-//! the text.
+//! The metrics as Prometheus' text, from the same states as all other answers. Scrapes that follow
+//! each other within a moment share one text.
 
 mod counts;
 mod scrape;

@@ -63,14 +63,14 @@ impl fmt::Debug for Row {
 }
 
 impl Scrape {
-    /// The states, which hold for `holds` from now, and the end of that time.
+    /// The states, which are valid for `holds` from now, and the end of this time.
     pub(super) async fn take(shared: &Arc<Shared>, holds: Duration) -> (Self, Time) {
         // A new list may also bring the members.
         shared.refresh().await;
         let (page, _) = shared.page(None, LISTED_MAX);
         let unlisted = shared.count().saturating_sub(page.len());
         let told = facts(page).await;
-        // The questions above may take seconds.
+        // Read the clock after all questions, because they may take seconds.
         let health = shared.health().await;
         let now = clock::now().after(holds);
         let rows = told.into_iter().map(|(watched, fact)| {
@@ -185,7 +185,7 @@ impl Collector for Scrape {
 struct Text<'a>(DescriptorEncoder<'a>);
 
 impl Text<'_> {
-    /// Writes the head of a metric. The exporter adds the suffix of counters.
+    /// Writes the head of a metric. The exporter itself adds `_total` to the name of a counter.
     fn describe(&mut self, metric: &'static Metric) -> Result<MetricEncoder<'_>, fmt::Error> {
         let counter = metric.name.strip_suffix("_total").filter(|_| metric.kind == Kind::Counter);
         let kind = match metric.kind {

@@ -74,7 +74,7 @@ async fn method() -> Problem {
     Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method", detail)
 }
 
-/// Replaces the text with which an extractor refuses a request.
+/// Turns the plain text with which an extractor refuses a request into a problem.
 async fn explained(answer: Response) -> Response {
     let kind = answer.headers().get(header::CONTENT_TYPE);
     if !kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/plain")) {
@@ -97,8 +97,8 @@ async fn uncached(mut answer: Response) -> Response {
     answer
 }
 
-/// Nothing is known of an election that the process does not have. The process may learn of it
-/// later, or has given it up just now: its absence proves no vacancy.
+/// The answer for an election that this process does not have: unknown, and never vacant. The
+/// process may learn of the election later, or may just have given it up.
 pub(crate) fn not_here(status: StatusCode, name: &str) -> Problem {
     let detail = format!(
         "this process does not have the election {name:?} now; GET /v1/elections lists those that \

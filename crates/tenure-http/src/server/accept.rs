@@ -40,8 +40,8 @@ const IDLE_MAX: Duration = Duration::from_secs(10);
 const SLOW_MAX: Duration = Duration::from_secs(5);
 /// The longest time from a request to the end of its answer.
 const ANSWER_MAX: Duration = Duration::from_secs(20);
-/// The time after which a connection ends with its present answer: other connections wait for its
-/// place.
+/// The time after which a connection ends with its present answer, because other connections may
+/// wait for its place.
 const LIFE_MAX: Duration = Duration::from_secs(60);
 /// The pause when no connection can be accepted, for example without free descriptors.
 const ACCEPT_AGAIN: Duration = Duration::from_millis(50);
@@ -161,8 +161,8 @@ fn is_stream(answer: &Response) -> bool {
     kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"))
 }
 
-/// Ends when no other request has come for `most`. `most` is longer than [`IDLE_MAX`], so an answer
-/// is still being written then.
+/// Ends once `most` has passed since the last request. A connection without a request has ended by
+/// then, because `most` is longer than [`IDLE_MAX`]: so an answer is still being written.
 async fn lasts(mut asked: watch::Receiver<Option<Time>>, most: Duration) {
     loop {
         let last = *asked.borrow_and_update();
@@ -207,8 +207,8 @@ mod tests {
         String::from_utf8(read).unwrap()
     }
 
-    /// An idle connection ends with its time, an answer is written to its end, and a stream of
-    /// events goes on.
+    /// An idle connection ends when its life is over. A begun answer is written to its end, and a
+    /// stream of events goes on.
     #[tokio::test]
     async fn connections_end_in_time() {
         let (events, sent) = mpsc::channel(1);

@@ -53,7 +53,7 @@ async fn answer(State(guard): State<Guard>, request: Request, next: Next) -> Res
 }
 
 /// Checks that the request comes from a page of this server, or from a client that is no browser.
-/// Such a client may leave out the header Host (HTTP/1.0). The error is a title, and the fault.
+/// Such a client may leave out the header Host (HTTP/1.0). The error is a title and a description.
 fn check_site(headers: &HeaderMap) -> Result<(), (&'static str, String)> {
     let text = |name| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
     let host = text(header::HOST);

@@ -17,7 +17,7 @@ use tokio::net::{TcpListener, UnixListener};
 
 use super::Place;
 
-/// Connections that wait to be accepted.
+/// The most connections that wait to be accepted.
 const BACKLOG: i32 = 128;
 
 /// A socket that listens, without a runtime.
@@ -32,7 +32,7 @@ pub(super) enum Listener {
     Unix(UnixListener, #[expect(dead_code, reason = "its drop removes the file")] SocketFile),
 }
 
-/// The file of a Unix socket, until it is dropped.
+/// The file of a Unix socket. A drop removes the file.
 pub(super) struct SocketFile(PathBuf);
 
 impl Drop for SocketFile {
@@ -58,7 +58,7 @@ impl Bound {
                 let listener = socket()?;
                 bind(&listener, &SocketAddrUnix::new(path.as_path())?)?;
                 let file = SocketFile(path.clone());
-                // No client connects before `listen`.
+                // Set the mode before `listen`: from then on clients can connect.
                 fs::set_permissions(path, Permissions::from_mode(0o600))?;
                 listen(&listener, BACKLOG)?;
                 Ok(Self::Unix(listener.into(), file))

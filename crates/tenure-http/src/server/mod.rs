@@ -149,7 +149,7 @@ pub enum ServerError {
     Thread(io::Error),
 }
 
-/// A server on a thread of its own, until it is dropped.
+/// A server on a thread of its own. A drop ends the server.
 pub struct Server {
     place: Place,
     options: Options,

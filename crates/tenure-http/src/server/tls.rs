@@ -27,13 +27,13 @@ pub(super) struct Certificate {
 
 struct Read {
     config: Arc<ServerConfig>,
-    /// The times of the files before they were read.
+    /// The modification times of the files, taken before the files were read.
     written: [Option<SystemTime>; 2],
 }
 
 impl Certificate {
     pub(super) fn read(files: (PathBuf, PathBuf)) -> Result<Self, ServerError> {
-        // The next look notices a change after this line.
+        // If the files change after this line, the next look notices it.
         let written = written(&files);
         let config = config(&files).map_err(ServerError::Certificate)?;
         let read = Arc::new(Mutex::new(Read { config, written }));

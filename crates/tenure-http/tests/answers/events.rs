@@ -9,8 +9,8 @@ use tenure_testkit::processes::eventually;
 
 use crate::{ELECTION, PATH, Stage, anywhere, connect_from, web};
 
-/// Only the last of the present states has an id: a subscriber that is cut off before gets all of
-/// them again.
+/// A new subscriber first gets the states of all elections, of which only the last has an id. If
+/// the stream ends before this id, the next stream begins with all states again.
 #[tokio::test]
 async fn last_state_has_the_id() {
     let stage = Stage::new();
@@ -90,7 +90,7 @@ async fn subscriber_resumes_where_it_left() {
     assert_eq!(next.id, Some(last + 1), "{next:?}");
     resumed.find("the end", |event| event.data["here"]["state"] == "resigned");
     resumed.find("the vacancy", |event| event.data["state"] == "vacant");
-    // An id of an earlier process.
+    // The id 7 comes from an earlier process.
     let mut lost = stage.web.events("/v1/events", "Last-Event-ID: 7\r\n");
     let gap = lost.event().unwrap();
     assert_eq!((&*gap.kind, &gap.data["missed"]), ("gap", &serde_json::Value::Null));

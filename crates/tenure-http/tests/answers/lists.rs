@@ -87,7 +87,7 @@ fn slow_list_is_kept() {
     has_status(web, "/v1/elections/e/leader", 200);
 }
 
-/// All callers share a list for a moment: a leader whose lease ends before that is unknown.
+/// Callers share a list for a moment. A leader whose lease ends within this moment is unknown.
 #[test]
 fn shared_list_holds() {
     let list: Ask<Told> = Box::new(|| {
@@ -103,7 +103,7 @@ fn shared_list_holds() {
     assert_eq!(all["elections"][0]["state"], "unknown", "{all}");
 }
 
-/// A watched election has its candidate, whatever a list says.
+/// A list does not change the answers about a watched election.
 #[tokio::test]
 async fn watch_outlives_the_list() {
     let stage = Stage::new();
@@ -121,7 +121,7 @@ async fn watch_outlives_the_list() {
     assert_eq!(web.get(&leader).status, 404, "the list is no better");
 }
 
-/// The list brings the members, and one scrape has both.
+/// The first scrape asks for the list, and already shows its members.
 #[test]
 fn first_scrape_has_members() {
     let (name, state) = ("b".to_owned(), "serving".to_owned());

@@ -77,7 +77,8 @@ async fn states_have_their_answers() {
     }
 }
 
-/// Work that is being stopped takes nothing new, and a lapse is no resignation.
+/// While the work is being stopped, `/leading` answers 503. A leadership that ends by a lapse is
+/// lost, even if the leader resigned.
 #[tokio::test]
 async fn stopping_leader_answers_no() {
     let stage = Stage::new();
@@ -119,7 +120,7 @@ async fn paths_have_their_refusals() {
         let refused = stage.web.ask(method, path, "", "");
         assert_eq!(refused.status, status, "{method} {path}: {refused:?}");
     }
-    // A program may watch an election later: its absence proves no vacancy.
+    // The process may watch this election later, so its answer is unknown, and not vacant.
     let unknown = stage.web.get("/v1/elections/none/leader").json();
     assert_eq!((&unknown["state"], &unknown["age_ms"]), (&"unknown".into(), &Value::Null));
     assert!(unknown["why"].as_str().unwrap().contains("does not have"), "{unknown}");

@@ -66,7 +66,7 @@ pub(super) async fn status(
     named::check(None, &status, origins, realms).map(|()| status)
 }
 
-/// Reads the status before a request, and waits for the status as long as for a request.
+/// Reads the status before a request, and waits for it as long as for the request itself.
 async fn patient_status(
     path: &Path,
     settings: &TellSettings,

@@ -9,8 +9,8 @@ use crate::failure::{Failure, clipped};
 use crate::protocol::Realms;
 use crate::settings::Origins;
 
-/// The settings that name a runner or a node, each with its field in the status. [`Realms`] adds
-/// settings whose fields have the names of the settings.
+/// The settings that name a runner or a node, each with its field in the status. The settings of
+/// [`Realms`] name it as well; their fields have the same names as the settings.
 const NAMES: [(&str, &str); 3] =
     [("election", "election"), ("name", "node"), ("protocol", "protocol")];
 

@@ -1,5 +1,5 @@
 //! Checks files of keys, passwords and certificates: this user can read them, and no other user can
-//! read secrets. The check of the settings reads the contents.
+//! read secrets. The check of the settings also reads the contents of these files.
 
 use std::fs::File;
 use std::os::unix::fs::MetadataExt;

@@ -38,8 +38,8 @@ pub(super) fn check(
     })
 }
 
-/// The finding for an address in use, while no answer came from this member. Silence proves
-/// nothing: the process may be this member, so no advice ends the process.
+/// The finding for an address in use, when this member does not answer. The process at the address
+/// may still be this member, so no advice ends that process.
 fn in_use(shown: &str, flag: &str, runs: Option<u32>) -> Finding {
     if let Some(pid) = runs {
         let text = format!("{shown} is in use, and this member runs as process {pid}");

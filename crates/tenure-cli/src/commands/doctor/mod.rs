@@ -49,8 +49,8 @@ pub(super) async fn run(settings: DoctorSettings, context: Context) -> Result<Ex
     Ok(if fails { Exit::Wrong } else { Exit::Done })
 }
 
-/// The name of this member, if others must reach it at its address in the list: relays of HTTP are
-/// common, and relays of datagrams are not.
+/// The name of this member, if other members send datagrams to its address in the list. A member
+/// that speaks HTTP may have a proxy at this address instead.
 fn reached_directly(settings: &DoctorSettings) -> Option<&str> {
     let (_, transport) = settings.backend.as_ref().ok()?.binds()?;
     let own = settings.own.as_ref().filter(|_| transport == Transport::Udp)?;

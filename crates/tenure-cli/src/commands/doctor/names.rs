@@ -56,8 +56,8 @@ fn host_of(peers: &str, own: &str) -> Option<(String, u16)> {
     entries.find_map(|(name, rest)| place(rest).filter(|_| name == own))
 }
 
-/// A warning if the own name leads to other machines alone. An address without a name is the one to
-/// listen on, which has a check of its own.
+/// Warns if this member's own name leads only to other machines. An address in place of a name
+/// needs no such check: the member tries to listen on it.
 fn elsewhere(host: &str, found: &[SocketAddr]) -> Option<Finding> {
     let is_abroad = |at: &SocketAddr| {
         let bound = UdpSocket::bind((at.ip(), 0));

@@ -77,7 +77,7 @@ struct Own<'a> {
     runs: Option<u32>,
 }
 
-/// Asks the members. Also returns the time of the last question.
+/// Asks the members. Also returns the duration of the last question.
 async fn of_all(backend: &dyn Backend, origins: &Origins) -> (Result<Members, Failure>, Duration) {
     let mut questions = 1;
     loop {
@@ -104,7 +104,7 @@ fn of_members(
     let silent = members.all.iter().filter(is_silent).count();
     let mut findings: Vec<_> = members.all.iter().map(|member| of_member(member, own)).collect();
     match &members.failure {
-        // All members are silent: before their first start nothing is wrong with this machine.
+        // Before the first start all members are silent, and this machine may be in order.
         Some(_) if silent == members.all.len() => {
             let fix = "start the members, or check the network and the keys";
             findings.push(Finding::warning("quorum", "no member answers", fix));
@@ -146,7 +146,8 @@ fn of_member(member: &Member, own: Own<'_>) -> Finding {
     }
 }
 
-/// All members have answered within a few round trips.
+/// Compares the time in which all members answered with the lease. A renewal needs a few such round
+/// trips.
 fn of_lease(span: Duration, lease: Duration) -> Finding {
     let text = format!("all members answered within {span:.1?}, and the lease is {lease:?}");
     if span > lease / 4 {

@@ -74,7 +74,8 @@ fn misfit(about: &Metadata, shown: &str) -> Option<Finding> {
     None
 }
 
-/// A member makes the directory itself, in a directory that exists.
+/// Checks the parent directory: a member makes its state directory, but not the directories above
+/// it.
 fn of_parent(path: &Path, shown: &str) -> Finding {
     let parent = match path.parent() {
         Some(parent) if parent.as_os_str().is_empty() => PathBuf::from("."),

@@ -88,7 +88,8 @@ impl Place {
         };
         let open = || {
             let mut options = File::options();
-            // Opening a pipe for reading and writing never waits for its other end.
+            // If the path is a pipe, an open for reading and writing does not wait for its other
+            // end.
             options.read(true).write(true).create(true).truncate(false);
             options.open(&path).map_err(failed)
         };

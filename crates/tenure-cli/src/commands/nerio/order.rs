@@ -119,7 +119,7 @@ mod tests {
         }
         let to = wish(Some("b"), None);
         let done = ended(Some(("b", 9)), None);
-        // The candidate b may have won after an ordinary resignation.
+        // Whether b won by this hand-over is not known, and does not matter.
         assert_eq!(said(&to, &done), (format!("{over}; b leads now, fence 9"), Exit::Done));
         assert_eq!(object(&to, &done)["seen"], true);
         let unchanged = EndedLeadership { unchanged: true, ..done };

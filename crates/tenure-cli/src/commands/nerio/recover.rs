@@ -174,7 +174,7 @@ fn text<'a>(
 mod tests {
     use super::*;
 
-    /// The operator gives the other members the floor of the first member some minutes later.
+    /// A floor may be some time old: the operator gives each member the floor of the first member.
     #[test]
     fn old_floor_is_warned_about() {
         let now = 2_000_000_000_000;

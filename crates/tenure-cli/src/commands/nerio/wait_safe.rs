@@ -17,8 +17,8 @@ use crate::settings::Context;
 /// The pause between two surveys.
 const AGAIN: Duration = Duration::from_millis(250);
 
-/// With `--exit-on-mismatch`: the command ends if no quorum has had its configuration for this
-/// time.
+/// With `--exit-on-mismatch` the command ends when, for this time, no quorum has had the same
+/// configuration as the command.
 const MISMATCH_MIN: Duration = Duration::from_secs(1);
 
 /// Waits until every grantor serves and has granted every leader its latest lease. Fails if a

@@ -40,7 +40,7 @@ impl AskedMembers {
             return health;
         }
         self.called.set(clock::now());
-        // The task ends with the process: its questions have limits of time.
+        // The task ends by itself, some time after the last caller.
         self.inquiry.start(|| tokio::task::spawn_local(self.clone().ask()));
         add(health, self.inquiry.last())
     }
@@ -63,8 +63,8 @@ impl AskedMembers {
     }
 }
 
-/// Adds the last answer of the members, which has this age. An old answer only makes the process
-/// unready.
+/// Adds the last answer of the members, which has this age. An old answer adds no members, and
+/// makes the process unready.
 fn add(health: Health, last: Option<(Duration, Health)>) -> Health {
     let (why, members, quorum) = match last {
         None => (Some("the members have not answered yet".to_owned()), Vec::new(), None),

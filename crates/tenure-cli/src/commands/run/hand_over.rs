@@ -40,7 +40,8 @@ impl<'a> Probe<'a> {
         self.0 = Some((hand, reply, waits));
     }
 
-    /// Resolves with the answer to the question, and the client that waits. Cancel safe.
+    /// Resolves with the answer about the named candidate, and with the client that waits. Cancel
+    /// safe.
     pub(super) async fn over(&mut self) -> (Waits, Hand, oneshot::Sender<Answer>) {
         if let Some((_, _, waits)) = &mut self.0 {
             let waits = waits.await;
@@ -106,7 +107,7 @@ pub(super) async fn hand_over<K: Class>(
         return tell(reply, None);
     };
     match wait.filter(|_| matches!(next, Next::Nobody) && end.signal.is_none()) {
-        // The runner ends after this hand-over.
+        // With `--once` the runner ends after this hand-over, so it waits here for the next leader.
         Some(until) if runner.settings.once => {
             let next = succession.next(until.since(clock::now()));
             let next = end.within(runner, leadership, next).await;

@@ -240,8 +240,8 @@ async fn after<K: Class>(
     }
 }
 
-/// If a start hangs until the lease ends within this time, the lease was too short or almost over:
-/// the file system of CMD need not be at fault.
+/// If the lease ends within this time of a start that hangs, the lease was too short or almost
+/// over: the file system of CMD need not be at fault.
 const AT_ONCE: Duration = Duration::from_secs(1);
 
 /// The longest time for a guard to start CMD on a busy machine.

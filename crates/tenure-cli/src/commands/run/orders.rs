@@ -8,8 +8,8 @@ use tokio::sync::watch;
 pub(super) enum Order {
     /// Campaign, and run CMD while leading.
     Go,
-    /// Stop CMD, give up, and do not campaign until the next order. The number counts these orders:
-    /// a runner that sees two of them in a row, without the order in between, still answers both.
+    /// Stop CMD, give up, and do not campaign until the next order. Each such order has its own
+    /// number, so that a runner that misses the order between two of them still answers both.
     StepDown(u64),
     /// Stop CMD, give up, and end; the other runners go on.
     Remove,

@@ -232,8 +232,8 @@ impl Process {
         let leaves = participant.roles().and_then(|roles| roles.leave_and_lead_on());
         match leaves.filter(|_| first) {
             Some(leaves) => {
-                // Stop the runners' campaigns before the process leaves the group; otherwise the
-                // driver refuses them.
+                // Stop the runners' campaigns before the process leaves the group. The driver
+                // refuses a campaign in a group that the process has left.
                 self.orders.send(Order::LeadOn(signal));
                 // A driver that does not answer must not delay a second signal.
                 let _ = tokio::time::timeout(HEARS, leaves).await;

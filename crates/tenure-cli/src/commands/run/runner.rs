@@ -120,7 +120,8 @@ impl<K: Class> Runner<K> {
         }
         let exit = self.serve().await;
         let Self { control, handing, .. } = self;
-        // Waiting clients see that this process ends.
+        // The drop ends the connections of waiting clients, so that they see the end of this
+        // process.
         drop(handing);
         control.close().await;
         exit
@@ -272,7 +273,7 @@ impl<K: Class> Runner<K> {
                         connecting.clear();
                     }
                     if connects && !connecting.insert(waiting.told(clock::now()).to_string()) {
-                        // The reasons may change with each attempt, and change back.
+                        // This reason was reported: the reasons may alternate between attempts.
                         continue;
                     }
                     worth_reporting = self.participant.worth_reporting(&waiting);
@@ -340,7 +341,7 @@ impl<K: Class> Runner<K> {
         let _ = reply.send(answer);
     }
 
-    /// Stops CMD, and shows it over HTTP.
+    /// Stops CMD, and shows over HTTP that CMD is being stopped.
     pub(super) fn stop(&self, command: &mut Supervised) {
         command.stop();
         if let Some(shown) = &self.shown {

@@ -20,7 +20,7 @@ pub struct RecoverSettings {
     /// The members with lost directories; in epoch 0 in the order of the members list.
     pub lost: Vec<NodeName>,
     pub floor: Option<Fence>,
-    /// The epoch that the first member named; `None` for the first member.
+    /// The epoch that `recover` printed at the first member; `None` at the first member itself.
     pub epoch: Option<SurvivorsEpoch>,
     /// The operator's statements about an epoch above 0; `None` for epoch 0.
     pub later: Option<LaterEpoch>,

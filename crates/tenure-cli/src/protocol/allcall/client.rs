@@ -80,7 +80,7 @@ impl Settings {
 #[derive(Clone, Default)]
 struct Observations {
     rank: Option<u64>,
-    /// Whether a server has been in use.
+    /// Whether this process has ever been connected to a server.
     connected: bool,
     comes_back: bool,
 }
@@ -141,8 +141,7 @@ impl Client {
         Some(["call", "reply"].iter().any(|kind| counters.heard.contains_key(kind)))
     }
 
-    /// Says which servers have not answered, while no server has answered and no attempt has
-    /// failed.
+    /// Names the servers while none has answered and no attempt has failed.
     fn unanswered(&self) -> Option<String> {
         let waits = !self.known.borrow().connected && self.troubles.outage().is_none();
         waits.then(|| format!("no answer yet from {}", urls::shown(&self.settings.servers)))
@@ -373,7 +372,7 @@ impl Watcher {
             }
             OwnEvent::ClockSetBack { .. } => self.watch.warn("clock set back", text),
             OwnEvent::PayloadTooSmall { .. } => self.watch.warn("payload", text),
-            // This event comes before the end of the campaign, and before the end of observers.
+            // Keep the failure now: the campaign and the observers end after this event.
             OwnEvent::OtherTimes { who, theirs, ours, refuses: true } => {
                 self.watch.give_up(self.explain.other_times(&who.id, *theirs, *ours, self.asks));
             }

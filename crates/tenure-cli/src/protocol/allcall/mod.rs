@@ -74,7 +74,7 @@ crate::settings! {
         "A file with the seed of the login key";
 }
 
-/// Reads the servers. Other NATS clients take a token, or a user and its password, before an `@`.
+/// Reads the servers. Refuses a login before an `@`, which other NATS clients accept.
 fn servers(text: &str) -> Result<Vec<ServerUrl>, Refusal> {
     let what = "a server must not hold a user, a password or a token; give --user or --token-file";
     urls::list(&FORM, text).map_err(|refusal| {

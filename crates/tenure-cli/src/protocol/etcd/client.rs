@@ -79,7 +79,7 @@ struct Client {
 
 struct Reports {
     notices: Receiver<Notice>,
-    /// The key before all others of the election, if no candidate made that key.
+    /// The first key of the election, if no candidate made that key.
     foreign: Option<Foreign>,
     /// The latest refusal that etcd will repeat.
     refused: Option<Refusal>,
@@ -289,8 +289,8 @@ enum About {
 }
 
 impl About {
-    /// Whether a new lease of the node ends this subject, so that a later warning about the subject
-    /// is news.
+    /// Whether this trouble is over once the node has a new lease. A later warning about the same
+    /// subject is then news.
     fn is_over_with_a_lease(&self) -> bool {
         matches!(self, Self::Etcd | Self::Cluster | Self::History | Self::LateKey | Self::Doing(_))
     }
@@ -316,7 +316,7 @@ impl Watcher {
         for_each(notices, |notice| self.on_notice(notice)).await;
     }
 
-    /// Records the failures of all endpoints, which the warning names.
+    /// Records the failures of all endpoints as reported, because the warning names them.
     fn note_endpoints(&mut self, error: &CheckError) {
         let CheckError::NoEndpoint { errors } = error else { return };
         for error in errors {

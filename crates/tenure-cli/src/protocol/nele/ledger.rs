@@ -195,7 +195,7 @@ fn config(layers: &mut Layers<'_>, election: &ElectionName) -> Result<Config, Fa
         session_timeout,
         heartbeat_interval: layers.or_follows(&HEARTBEAT_INTERVAL, || Ok(session_timeout / 4))?,
         max_poll_interval: layers.or_follows(&MAX_POLL_INTERVAL, || Ok(session_timeout))?,
-        // These times are parts of `takeover`, so none is longer than needed.
+        // These three times pass within `takeover`, so a short takeover shortens them.
         delivery_timeout: DELIVERY_MAX.min(takeover / 4),
         seek: DELIVERY_MAX.min(takeover / 4),
         fetch_wait: FETCH_MAX.min(takeover / 40),

@@ -99,9 +99,10 @@ impl Watcher {
         self.later.insert(RECORDS.to_owned(), (due, format!("{first}{others}: {why}")));
     }
 
-    /// Warns of unfilled roles, of which `ends` are the first and the last. Leaves out roles of
-    /// this process, because the process is leaving. If the roles of this process are consecutive,
-    /// one of the `ends` is a role of another process whenever such a role is unfilled.
+    /// Warns of unfilled roles; `ends` are the first and the last of them. Leaves out a role of
+    /// this process: this process is leaving, and still owns the partition. Checking the `ends` is
+    /// enough: if the roles of this process are consecutive, all other roles are below or above
+    /// them.
     fn on_unfilled(&mut self, ends: [Option<Role>; 2], text: &str) {
         let is_own = |role: &Role| self.own.has(role.0);
         let Some(role) = ends.into_iter().flatten().find(|role| !is_own(role)) else {
@@ -149,7 +150,7 @@ impl Watcher {
 
     fn on_event(&mut self, event: &OwnEvent, text: &str) {
         match event {
-            // This event comes before the end of the campaign.
+            // Keep the failure now: the campaign ends after this event.
             OwnEvent::Halted { why } => self.watch.give_up(self.explain.halted(why)),
             OwnEvent::NoFence { .. } => {
                 let advice = ": no process leads a role of this partition; use brokers that report \
@@ -168,7 +169,7 @@ impl Watcher {
                     self.later.remove(RECORDS);
                 }
             }
-            // Use the text of the event: the driver's remedy names no role.
+            // Use the event without the driver's remedy, which names no role.
             OwnEvent::Unfilled { first, last, .. } => {
                 self.on_unfilled([*first, *last], &event.to_string());
             }

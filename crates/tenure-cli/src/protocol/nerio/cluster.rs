@@ -185,7 +185,7 @@ fn is_loopback(address: SocketAddr) -> bool {
     address.ip().to_canonical().is_loopback()
 }
 
-/// Whether the member's address is a name, which may move.
+/// Whether the member may be outside loopback. A name counts, because its address may change.
 fn may_be_elsewhere(member: &Member) -> bool {
     !member.address.literal().is_some_and(is_loopback)
 }

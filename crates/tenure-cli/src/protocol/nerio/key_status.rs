@@ -14,11 +14,11 @@ use crate::output::millis;
 /// A sender that was heard within this span still uses its key.
 const LATELY: Duration = Duration::from_secs(60);
 
-/// Time to wait for the members' answers to a question; with an answer a member shows its key.
+/// Time to wait for the answers of the members. Each answer shows the key of its sender.
 const ANSWERED: Duration = Duration::from_millis(300);
 
-/// Number of waits for answers. The first question may be sealed for a process that has restarted
-/// since.
+/// Number of waits for answers. A member that has restarted drops the first question, which may be
+/// sealed for its earlier process.
 const ROUNDS: usize = 3;
 
 /// The largest number of listed peers, the latest first: an answer has room for a megabyte.
@@ -128,8 +128,8 @@ fn about_unsealed(
     }
 }
 
-/// The span without unsealed datagrams after which the next step is safe. Within this span every
-/// leader renews its lease, or loses its lease.
+/// If no unsealed datagram comes within this span, the line that accepts such datagrams can be
+/// removed: every leader renews or loses its lease within the span.
 fn window(node: &Node) -> Duration {
     LATELY.max(node.config().delta_max)
 }
@@ -141,8 +141,8 @@ fn lately_unsealed(now: Time, all: &[Unsealed], node: &Node) -> Vec<Unsealed> {
     all
 }
 
-/// The other members that have shown no key since the question, also members that restarted without
-/// a key.
+/// The other members that have shown no key since the question. A member that was restarted without
+/// its key is one of them.
 fn silent(node: &Node, heard: &Keyring, asked: Time) -> Vec<NodeName> {
     let shown = |name: &NodeName| {
         let named = |peer: &Peer| peer.name.as_ref() == Some(name) && peer.heard >= asked;

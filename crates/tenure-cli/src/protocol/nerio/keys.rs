@@ -203,8 +203,8 @@ impl KeyFile {
         self.state().last.is_some()
     }
 
-    /// Warns of a fault that two checks have found, unless the fault was reported before. At the
-    /// first check another process may be writing the file.
+    /// Warns of a fault that two checks in a row have found: at the first check another process may
+    /// be writing the file. Warns of each fault once.
     fn is(&self, trouble: Option<String>) {
         let mut state = self.state();
         if trouble == state.last && trouble != state.reported {
@@ -232,8 +232,8 @@ pub(crate) fn follow(node: Node, cluster: &Cluster) -> KeyFile {
         loop {
             tokio::time::sleep(LOOK).await;
             let now = modified(&path);
-            // Read an unusable file at each check, even if it has not changed: only the second
-            // check reports the fault, and another owner of the file may mend it.
+            // Read a faulty file at each check, even if it has not changed: the fault is reported
+            // at the second check, and a new owner of the file may end the fault.
             if now == known && !key_file.was_wrong() {
                 continue;
             }

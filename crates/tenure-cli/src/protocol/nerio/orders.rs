@@ -242,8 +242,8 @@ impl Ending<'_> {
                 self.given.store(true, Ordering::Relaxed);
                 let said = orders::give(&cluster.config, cluster.key(), self.from(), &order).await;
                 let mut said = said.map_err(|error| self.not_given(error))?;
-                // Keep the answer of a member that has passed the order on once: the leader may
-                // still obey, whatever the member answers now.
+                // If a member has passed the order on once, keep this answer: the leader may still
+                // obey, whatever the member answers now.
                 for (member, answer) in &mut said {
                     let before = given.iter().find(|(other, _)| other.name == member.name);
                     if before.is_some_and(|(_, before)| is_on(before)) {
@@ -331,7 +331,8 @@ impl Ending<'_> {
 pub(super) const UNSEALED: &str =
     "give the cluster keys (tenure keys new), or run this on the leader's machine without --remote";
 
-/// Checks that a member may still pass the order on.
+/// Fails if some members refuse to pass the order on, and all others are silent. If all members are
+/// silent, they may still pass the order on.
 fn is_passed_on(given: &[(Member, Answered)]) -> Result<(), Failure> {
     let who = |what: Answered| -> Vec<NodeName> {
         let those = given.iter().filter(|(_, said)| *said == what);
@@ -520,8 +521,8 @@ mod tests {
         assert!(ended(Some(leads(1, 8, false)), &[(who("web", 1), "a")]), "it leads anew");
         assert!(!ended(Some(leads(1, 6, false)), &[(who("web", 1), "a")]), "an older word");
     }
-    /// A member that knows no orders, or cannot believe them, never passes orders on. A silent
-    /// member may pass an order on.
+    /// A member that knows no orders, or cannot believe them, never passes orders on. If all
+    /// members are silent, they may still do so.
     #[test]
     fn refused_order_is_reported_at_once() {
         let all = |answers: [Answered; 3]| {

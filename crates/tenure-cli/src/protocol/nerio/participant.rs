@@ -283,7 +283,7 @@ async fn serve(service: Service, node: Node, notices: Receiver<Notice>, mut cont
         }
         Ok(())
     };
-    // The handler of notices never fails, and the node has ended.
+    // `hear` never fails, and `serve` returns once the node has ended.
     let _ = service.serve(&node, notices, &mut control, hear).await;
 }
 

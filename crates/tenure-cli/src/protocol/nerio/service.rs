@@ -98,7 +98,7 @@ impl Service {
         (self.stage, self.waits, self.raise) = (stage, None, None);
     }
 
-    /// The reason for the wait, and its rest if known.
+    /// The reason for which the node waits, and the rest of the wait if known.
     fn waits(&self, now: Option<nerio::Service>) -> (Option<String>, Option<Duration>) {
         match (&self.raise, now) {
             (Some((until, notice)), _) => {
@@ -111,7 +111,7 @@ impl Service {
         }
     }
 
-    /// Corrects the state after missed notices, from the node itself.
+    /// Takes the state from the node itself, because notices may have been missed.
     fn correct(&mut self, now: Option<nerio::Service>, write_error: bool) {
         let stage = match now {
             Some(nerio::Service::Serving) => "serving",
@@ -206,7 +206,7 @@ impl Service {
                 self.waits = Some(format!("{notice}{asked_at}"));
                 return Reaction::Warned;
             }
-            // The node itself waits to be let in: it asks for memories no more.
+            // This node itself waits to be let in, and has stopped its questions for memories.
             OwnEvent::Awaited { name, .. } if *name == self.name => {
                 notice_ids::warn(notice, "");
                 self.waits = Some(notice.to_string());

@@ -19,8 +19,8 @@ pub(super) fn asked_at<'a>(members: &[Member], silent: impl Iterator<Item = &'a 
     }
 }
 
-/// The same for the silent members of a waiting reason. A candidate that gives up its lease has
-/// heard its members before, so their addresses are right.
+/// The end of a line about the silent members of a waiting reason. Empty while a candidate gives up
+/// its lease: its members have answered before, so their addresses are right.
 pub(super) fn of_waiting(members: &[Member], waiting: &Waiting) -> String {
     match waiting {
         Waiting::NoQuorum { missing }
@@ -31,7 +31,7 @@ pub(super) fn of_waiting(members: &[Member], waiting: &Waiting) -> String {
     }
 }
 
-/// The same for the silent members of a notice.
+/// The end of a line about the silent members of a notice.
 pub(super) fn of_notice(members: &[Member], notice: &Notice) -> String {
     let Notice::Protocol { event, .. } = notice else { return String::new() };
     match event {
@@ -57,7 +57,7 @@ mod tests {
             of_waiting(&members, &Waiting::NoQuorum { missing })
         };
         assert_eq!(told(&["a", "b"]), "; this process asks a at 10.0.0.1:7101, b at db-2:7101");
-        // The list of this process lacks a member of a later epoch.
+        // z may be a member of a later epoch, so the list of this process lacks it.
         assert_eq!(told(&["z"]), "");
         let silent = vec!["b".parse().unwrap()];
         let event = OwnEvent::JoinWaits { epoch: 1, silent };

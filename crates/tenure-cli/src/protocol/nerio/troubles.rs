@@ -116,9 +116,9 @@ impl NoticeReporter {
 /// Whether a candidate or an asker reports the notice.
 pub(super) const fn is_told(notice: &Notice) -> bool {
     match notice {
-        // Strangers can cause these notices. From a member's address they deserve a warning.
+        // Strangers can cause these notices; from the address of a member they deserve a warning.
         Notice::Mismatch { is_member, .. } | Notice::Key { is_member, .. } => *is_member,
-        // A leader should know these notices, too.
+        // These notices concern each candidate, also while it leads.
         Notice::Protocol {
             event:
                 OwnEvent::Obstacle { .. }
@@ -263,8 +263,8 @@ pub(super) async fn nobody(
 /// The keys as a possible cause of a wait.
 pub(super) fn may_be_of_keys(cluster: &Cluster, waiting: &Waiting) -> Option<&'static str> {
     let Waiting::NoQuorum { missing } = waiting else { return None };
-    // If this process has no key, and has heard a member, that member accepts processes without a
-    // key.
+    // A process without a key may have heard a member: this member accepts processes without a key,
+    // so the keys are not the cause.
     let possible = cluster.keys.is_some() || missing.len() == cluster.config.members.len();
     possible.then(|| of_keys(cluster))
 }

@@ -47,8 +47,8 @@ struct Weak {
     leaders: WeakLeaders,
 }
 
-/// Starts a node that only observes. The silence in its settings decides only which member the node
-/// asks.
+/// Starts a node that only observes. After `silence` without an answer the node asks another
+/// member; the setting has no other effect here.
 pub(super) async fn observe(
     grantors: &Grantors,
     origins: &Origins,

@@ -53,7 +53,7 @@ pub(super) fn start(error: &StartError, origins: &Origins) -> Failure {
              another voter",
         ),
         StartError::Tls { .. } => (Exit::Usage, &["cacert", "cert", "key"], "name other files"),
-        // The command reads settings that rule out both errors.
+        // The settings of the command rule out both errors.
         StartError::NoState | StartError::Mode { .. } => (Exit::Bug, &[], "report it"),
     };
     origins.failure(exit, error.to_string(), fix, names)

@@ -123,7 +123,7 @@ fn json(text: &str) -> Result<Vec<Listed>, Refusal> {
     Ok(list)
 }
 
-/// This line is never reached: a build without the protocol has refused it before.
+/// Never runs: a build without the protocol has refused the setting before.
 #[cfg(not(feature = "voter"))]
 fn json(_: &str) -> Result<Vec<Listed>, Refusal> {
     Err(Refusal::new("this tenure was built without voter", "write ID=URL,ID=URL"))
@@ -149,7 +149,7 @@ mod tests {
             let json = r#"[{"voterId":"west","voterUrl":"http://10.0.0.1:7001"},
                 {"voterId":"east","voterUrl":"https://east.example/voter"}]"#;
             assert_eq!(shown(&voters(json).unwrap()), plain);
-            // The sample of the source.
+            // The source has this text as an example.
             let text = r#"[{{"voterId":"region-one-voter"},{"voterUrl":"https://route"}}]"#;
             assert!(voters(text).unwrap_err().what.contains("the voter list"));
         }

@@ -24,8 +24,8 @@ use crate::settings::{Origin, Origins};
 /// Default time for which the command repeats a change that the leader cannot make yet.
 const PATIENCE: Duration = Duration::from_secs(10);
 const AGAIN: Duration = Duration::from_millis(200);
-/// Shortest limit for a single question: the command has nothing else to do meanwhile, so it can
-/// wait for a slow answer.
+/// The shortest time limit of a question. The command does nothing else meanwhile, so it can wait
+/// for a slow answer.
 const WITHIN_MIN: Duration = Duration::from_secs(2);
 
 /// The reports of all voters that the command reaches.
@@ -346,8 +346,8 @@ pub(super) async fn change(
             OperatorError::Refused { refusal, .. } if !over && passes(refusal) => {
                 tokio::time::sleep(AGAIN).await
             }
-            // The voter to add answers this command, but the leader does not know the voter yet:
-            // the leader has not asked the voter since the removal of the voter.
+            // The voter answers this command, but the leader does not know the voter yet: the
+            // leader has not asked it since its removal.
             OperatorError::Refused { refusal: Refusal::UnknownVoter, .. }
                 if !over
                     && matches!(&change, Change::Add(id) if asked.answers.of_id(id).is_some()) =>

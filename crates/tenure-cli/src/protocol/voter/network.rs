@@ -70,7 +70,7 @@ impl Settings {
             options.state = state(layers, mode)?;
             options.unprotected = layers.required(&table::INSECURE_ANY_ADDRESS)?;
             let own = id::own(layers, &VOTER_ID)?;
-            // A voter keeps its name after a restart.
+            // A voter needs a name from the user: the default name changes at each restart.
             let own = own.ok_or_else(|| layers.missing(&table::ID.spec))?;
             let config = Config {
                 mode,

@@ -47,7 +47,7 @@ pub(super) async fn start(
             let other = (other.leadership.leader.id.clone(), other.url.clone());
             next.push_front(other.clone());
             leader = Some(other);
-            // This refusal only names the leader: the refusal of another voter says more.
+            // Keep an earlier refusal, because this refusal only names the leader.
             wrong.get_or_insert_with(|| refused(&error, origins));
         } else {
             wrong = Some(refused(&error, origins));

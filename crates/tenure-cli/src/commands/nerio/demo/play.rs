@@ -190,7 +190,7 @@ impl Demo {
         is_done: impl Fn(&Self, Time) -> bool,
     ) -> Result<(), Stop> {
         loop {
-            // An observer whose election cannot be observed ends at once.
+            // An observer that has ended returns at once: sleep, so that this loop does not spin.
             if let Ok(None) = tokio::time::timeout(TICK, self.observer.next()).await {
                 tokio::time::sleep(TICK).await;
             }

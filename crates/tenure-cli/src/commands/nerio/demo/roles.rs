@@ -77,8 +77,8 @@ fn work(mut args: impl Iterator<Item = OsString>) -> io::Result<Infallible> {
     let pid = getpid().as_raw_pid().unsigned_abs();
     let until_file = PathBuf::from(variable("TENURE_UNTIL_FILE")?);
     loop {
-        // Read the clock before the lease: a lease that was read first may be over at the later
-        // time.
+        // Read the clock before the lease, so that `at` is never later than the moment in which the
+        // lease was read.
         let at = clock::now();
         let until = until(&until_file)?;
         let line = Line { at, fence, id: id.clone(), pid, until };

@@ -122,8 +122,8 @@ fn config(settings: &DemoSettings) -> Result<Checked, Failure> {
     config.check().map_err(|error| bug(error.to_string()))
 }
 
-/// The loopback address of the demo with this process number. The number has at most 22 bits, so no
-/// other demo uses this address.
+/// The loopback address of the demo with this process number. The number has at most 22 bits, so
+/// two demos on one machine have different addresses.
 fn own_address(pid: Pid) -> Ipv4Addr {
     let [_, high, middle, low] = pid.as_raw_pid().to_be_bytes();
     Ipv4Addr::new(127, 64 | (high & 63), middle, low)
