@@ -13,7 +13,7 @@ use crate::launcher;
 pub(crate) enum Remains {
     /// No process but the guard itself, and dead processes that cannot be reaped.
     GuardOnly,
-    /// Processes that were killed before they became the command, and so never run its code.
+    /// Only processes that were killed before they became the command, and so never run its code.
     NeverRan,
     /// Other processes, which may be the command's.
     Others,

@@ -112,8 +112,8 @@ async fn play(
 }
 
 /// Obeys an order other than `renew`. The order `look` reaps orphans, and `extend UNTIL` sets the
-/// end of the lease. The order `flood TIMES BEFORE UNTIL` sets the end `TIMES` times, at last to
-/// `UNTIL` and before to `BEFORE`. The order `stop` has no answer.
+/// end of the lease. The order `flood TIMES BEFORE UNTIL` sets the end `TIMES` times: to `BEFORE`,
+/// and in the last call to `UNTIL`. The order `stop` has no answer.
 fn obey(order: &str, supervised: &mut Supervised, mut control: &UnixStream) {
     let words: Vec<&str> = order.split(' ').collect();
     let time = |word: &str| Time::from_nanos(word.parse().unwrap());

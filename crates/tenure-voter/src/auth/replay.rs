@@ -7,11 +7,12 @@ use tenure_core::Time;
 
 use super::WINDOW;
 
-/// The time for which a nonce is remembered. The date of a request may be a whole window ahead when
-/// the request comes, and a whole window ago when its repetition comes. Dates are cut to seconds.
+/// The time for which a nonce is remembered. The date of a request may be a whole window ahead of
+/// the voter's clock when the request comes, and a whole window behind when its repetition comes.
+/// Dates are cut to seconds.
 pub(super) const REMEMBERED: Duration = Duration::from_secs(2 * WINDOW.as_secs() + 1);
 
-/// The number of requests from one voter in a heartbeat interval. A voter sends fewer: the
+/// An upper limit for the requests of one voter in a heartbeat interval. A voter sends fewer: the
 /// heartbeat, and the requests of a draw.
 const EACH: usize = 4;
 /// The smallest room, for operators.
@@ -25,8 +26,8 @@ pub(crate) fn room(voters: usize, heartbeat: Duration) -> usize {
     voters.saturating_mul(EACH).saturating_mul(beats).max(ROOM_MIN)
 }
 
-/// The nonces of the last two windows. The date of a forgotten nonce is outside of the window,
-/// unless this machine's wall clock was set back.
+/// The nonces of the last two windows. The date of a forgotten nonce is outside the window, unless
+/// this machine's wall clock was set back.
 pub(super) struct Replays {
     pub(super) room: usize,
     order: VecDeque<(Time, u128)>,

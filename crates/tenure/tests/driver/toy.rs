@@ -155,7 +155,7 @@ pub(crate) enum Incoming {
 /// The channels to all nodes of a group.
 pub(crate) type All = Arc<Mutex<BTreeMap<&'static str, mpsc::UnboundedSender<Incoming>>>>;
 
-/// The back end for both classes of safety.
+/// The backend for both classes of safety.
 pub(crate) struct Toy<C: SafetyClass> {
     id: &'static str,
     all: All,
@@ -252,7 +252,7 @@ impl<C: SafetyClass> Outside<C> {
     }
 }
 
-/// A core that is alone, and its handle.
+/// A core without other nodes, and its handle.
 pub(crate) fn toy<C: SafetyClass>(grant: Grant) -> (Election<C>, Outside<C>) {
     let outside = Outside::start("me", grant, &All::default());
     (outside.election("x"), outside)
