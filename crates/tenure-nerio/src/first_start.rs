@@ -1,9 +1,9 @@
 //! A member that an operator declared new, and leaders that have led since before its start.
 //!
 //! The declaration ([`Opening::New`](tenure::state::Opening::New)) is wrong for a member whose
-//! directory was lost. A leader shows the mistake: its first request to the member is a renewal. A
-//! renewal is no proof, because the other members of a new cluster may elect a leader before the
-//! last member starts; so the member only warns.
+//! directory was lost. A leader shows the mistake: its first request to the member is a renewal.
+//! But the other members of a new cluster may elect a leader before the last member starts. So a
+//! renewal is no proof, and the member only warns.
 
 use std::collections::BTreeSet;
 
@@ -19,8 +19,8 @@ const CANDIDATES_MAX: usize = 1_000;
 #[derive(Debug)]
 pub(crate) struct FirstStart {
     began: Time,
-    /// Candidates that asked the member before they led; `None` for a member that was not declared
-    /// new, and after the notice.
+    /// Candidates that asked the member before they led. `None` for a member that was not declared
+    /// new, and once the notice was given.
     candidates: Option<BTreeSet<(NodeName, ElectionName)>>,
 }
 

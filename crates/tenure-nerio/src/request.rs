@@ -50,7 +50,7 @@ pub(crate) enum Ask {
     },
 }
 
-/// A question about clocks, or an order.
+/// A question about clocks, or an order to compare them.
 pub(crate) enum ClockAsk {
     Show(oneshot::Sender<Clocks>),
     /// Compare all clocks anew; answers whether the node had taken its own clock to be wrong.

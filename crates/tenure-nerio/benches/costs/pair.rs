@@ -59,7 +59,8 @@ impl Pair {
         std::mem::swap(&mut self.one, &mut self.two);
         let (won, took) = runtime.block_on(async {
             leader.settled().await?;
-            // All grantors know the candidate after this, with the present fence.
+            // During this wait the candidate's request reaches all grantors, and proposes the
+            // present fence.
             let mut waiting = Box::pin(self.one.campaign("10.0.0.8:8080"));
             tokio::select! {
                 _ = &mut waiting => return Err("two leaders at once".into()),

@@ -75,7 +75,7 @@ impl Elections {
         }
     }
 
-    /// The list as questions: a single one if it covers all elections.
+    /// The list as questions. If the list covers all elections, there is a single question.
     pub(crate) fn which(&self) -> Vec<Which> {
         if self.cover_all() {
             return vec![Which::All];

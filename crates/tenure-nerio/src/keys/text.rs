@@ -195,7 +195,7 @@ mod tests {
         }
     }
 
-    /// Files with keys outlive versions of tenure, so the form of a key stays.
+    /// Files with keys outlive versions of Tenure, so the form of a key must never change.
     #[test]
     fn a_key_is_this_line() {
         assert_eq!(cluster("prod").to_line(), format!("tenure-cluster-key-1 prod {SECRET}"));

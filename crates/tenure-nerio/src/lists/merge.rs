@@ -123,12 +123,12 @@ impl Merge<'_> {
         HolderStatement { member, holder, until, leaving }
     }
 
-    /// The leader that a quorum of live grants names, by the rule of observers. Two more checks are
-    /// needed here, because these statements need not answer one question.
+    /// The leader that a quorum of live grants names, by the rule of observers. The members were
+    /// asked at different times, so this function makes two more checks.
     fn leader(&self, words: &[HolderStatement<'_>]) -> Option<Leads> {
         let live = words.iter().filter(|word| self.at < word.until).map(HolderStatement::grant);
         let (who, fence, until) = leadership(live, self.membership.quorums())?;
-        // A later leader has led since.
+        // A later leader has led since these grants.
         if words.iter().any(|word| word.holder.fence > Some(fence)) {
             return None;
         }

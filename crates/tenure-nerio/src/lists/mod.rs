@@ -1,8 +1,9 @@
 //! Lists of elections and candidates, asked of all members at once.
 //!
-//! Each member knows the holder of its own grant and the candidates that wait for it; this module
-//! merges their statements about a leader. A list without a leader does not prove a vacancy. Only a
-//! quorum at one instant proves it, for which [`Election::leader`](tenure::Election::leader) asks.
+//! Each member knows the holder of its own grant, and the candidates that wait for that grant. This
+//! module merges what all members say about a leader. A list without a leader does not prove a
+//! vacancy: only a quorum at one instant proves it. [`Election::leader`](tenure::Election::leader)
+//! asks for that.
 
 mod merge;
 mod pages;
@@ -80,7 +81,7 @@ pub struct ElectionSeen {
     /// Leader when all members have answered, if a quorum names one.
     pub leader: Option<Leads>,
     pub granted: Vec<Vote>,
-    /// Number of waiting candidates at the member with the most, without the leader.
+    /// Number of waiting candidates at the member where most of them wait, without the leader.
     pub waiting: u16,
     /// Time of the first question: no answer is older.
     pub asked: Time,
