@@ -21,7 +21,7 @@ use tenure_testkit::processes::{Members, wait};
 const NAMES: [&str; 3] = ["a", "b", "c"];
 
 fn main() -> ExitCode {
-    // The process is a copy of the program.
+    // This process was started as a copy of the example.
     if std::env::var_os("HTTP").is_some() {
         return match example::main() {
             Ok(()) => ExitCode::SUCCESS,
@@ -158,7 +158,7 @@ fn somebody_leads_whoever_is_killed_or_stopped() {
     copies.signal(second, Signal::CONT);
     let third = copies.leader(&NAMES, None);
 
-    // A clean stop hands over.
+    // A copy that is asked to end hands over to another copy.
     let before = copies.newest();
     copies.signal(third, Signal::TERM);
     let ended = wait::ended("it ends", copies.running.get_mut(third).unwrap());
@@ -168,7 +168,8 @@ fn somebody_leads_whoever_is_killed_or_stopped() {
     copies.acts_after(before);
 
     let fences = copies.fences();
-    // A process that is stopped between question and act does one late act, and no more.
+    // A process may be stopped between its question and its act. Such a process does one late act,
+    // and no more.
     let is_late = |nth: &usize| fences[..*nth].iter().any(|before| *before > fences[*nth]);
     let mut late: Vec<u64> = (0..fences.len()).filter(is_late).map(|nth| fences[nth]).collect();
     late.sort_unstable();

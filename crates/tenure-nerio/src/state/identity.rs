@@ -90,8 +90,8 @@ impl Identity {
     }
 }
 
-/// The instance, or identity, of a memory that begins at `wall`. The later of two memories of a
-/// member is valid, and after the loss of all directories fences go on from this time.
+/// The instance, or identity, of a memory that begins at `wall`. If a member has had two memories,
+/// the later one is valid. After the loss of all directories, fences begin above this time.
 pub(crate) fn new_instance(wall: WallTime) -> Result<Instance, MemoryError> {
     let born = checked(wall)?;
     let number = random().map_err(|error| MemoryError::Random(error.source))?;
@@ -132,8 +132,8 @@ impl Shared {
 
     /// Returns once `record` would survive a loss of power.
     pub(super) fn flush(&self, record: &Record) -> Result<(), WriteError> {
-        // Hold the lock over the write: two writes at once would overwrite each other. The identity
-        // is assigned as a whole, so a panic elsewhere leaves nothing half done.
+        // Hold the lock during the write, because two writes at once would overwrite each other.
+        // The identity is assigned as a whole, so a panic elsewhere leaves no half-done change.
         let mut identity = self.identity.lock().unwrap_or_else(PoisonError::into_inner);
         let durable = identity.durable.with(record).ok_or(WriteError::NotFlushed)?;
         let next = Identity { durable, ..identity.clone() };

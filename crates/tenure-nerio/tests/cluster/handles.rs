@@ -21,7 +21,7 @@ pub(crate) struct Nerio {
     candidates: BTreeMap<&'static str, Node>,
 }
 
-/// Longest time for which the machine may stand still when work must be dropped.
+/// Longest standstill of the machine after which work is still dropped in time.
 const MARGIN: Duration = Duration::from_secs(3);
 
 impl Nerio {

@@ -8,8 +8,8 @@ pub(crate) use tenure_testkit::handles::{PATIENCE, soon};
 use tenure_testkit::processes::Members;
 use tokio::time::sleep;
 
-/// Three grantors a, b and c. Their lease outlasts a machine that stands still for many seconds,
-/// and their first lease and answers outlast some seconds.
+/// Three grantors a, b and c. A full lease outlasts a standstill of the machine of many seconds.
+/// The first lease outlasts a standstill of some seconds.
 pub(crate) fn config() -> Checked {
     let members = Members::new(["a", "b", "c"]);
     let members = members.iter().map(|(name, at)| Member::at(name.parse().unwrap(), at)).collect();
