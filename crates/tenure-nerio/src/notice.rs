@@ -191,7 +191,7 @@ pub enum Notice {
         /// Path, and duration of the flush, in words.
         error: String,
     },
-    /// The supervisor does not watch this process, for this reason, or watches it no more.
+    /// The supervisor does not watch this process, or no longer watches it, for this reason.
     Unwatched { supervisor: NodeName, socket: PathBuf, why: String },
     /// The supervisor watches this process.
     Watched { supervisor: NodeName },

@@ -579,7 +579,7 @@ mod tests {
         less.elections.get_mut(&election).unwrap().remove(&name("c"));
         let late = Survey { elections: [(election, grants)].into(), ..now.clone() };
         assert!(!late.obstacle(Some(&less)).unwrap().is_for_ever());
-        // Another incarnation has begun to lead, and has not renewed yet.
+        // Between the two surveys another incarnation began to lead, which is no renewal.
         let mut other = holder("p", 1);
         other.who.inc = Inc(2);
         let other = longest(survey_of([None, Some(other.clone()), Some(other)]));

@@ -131,7 +131,7 @@ fn become_command(launch: &Launch, link: &Link) -> Result<Infallible, Failure> {
     }
 }
 
-/// The reason why a script cannot be executed as its first line says.
+/// The reason why the interpreter in a script's first line cannot execute the script.
 pub(crate) fn unusable_script(program: &Path) -> Option<String> {
     let head = head(program)?;
     // The C library would run the file by `/bin/sh`, whatever interpreter the file names.

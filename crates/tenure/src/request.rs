@@ -184,8 +184,8 @@ pub struct Elected<C: SafetyClass> {
     pub id: Arc<str>,
     /// `()` where the protocol has no fences.
     pub fence: C::Fence,
-    /// The protocol's offer to its leaders beyond the handle, which [`extra`](crate::driver::extra)
-    /// returns; `Arc::new(())` without an offer.
+    /// The protocol's own object for its leaders, which [`extra`](crate::driver::extra) returns;
+    /// `Arc::new(())` if the protocol has no such object.
     pub extra: Arc<dyn Any + Send + Sync>,
 }
 

@@ -41,7 +41,7 @@ fn may_be_of_blank(message: &Message, epoch: EpochId) -> bool {
 impl<T: Transport> Wire<T> {
     /// The members that this node's candidates ask.
     pub(super) fn membership(&self) -> &Arc<Membership> {
-        // There is always a membership.
+        // The list is never empty, so the fallback is never used.
         self.memberships.first().unwrap_or_else(|| self.config.membership())
     }
 

@@ -52,7 +52,7 @@ impl Elections {
         &self.0
     }
 
-    /// Whether the list has `election`.
+    /// Whether the list covers `election`.
     #[must_use]
     pub fn cover(&self, election: &ElectionName) -> bool {
         let name = election.as_str();

@@ -39,7 +39,7 @@ pub use self::text::KeyError;
 /// The maximum number of keys of a node: the key that it uses, and another key that it accepts.
 pub const KEYS_MAX: usize = 2;
 
-/// The key of a cluster. Every holder is a member to all others.
+/// The key of a cluster. For other nodes, every holder of this key is a member.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ClusterKey {
     cluster: ClusterName,

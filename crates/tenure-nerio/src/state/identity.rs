@@ -98,7 +98,8 @@ pub(crate) fn new_instance(wall: WallTime) -> Result<Instance, MemoryError> {
     Ok(Instance::new(born, number))
 }
 
-/// The clock in milliseconds since 1970, unless it is before this program existed.
+/// The wall clock in milliseconds since 1970; an error if it shows a time before this program
+/// existed.
 pub(crate) fn checked(wall: WallTime) -> Result<u64, MemoryError> {
     let now = wall.as_nanos() / 1_000_000;
     if now < RELEASED {

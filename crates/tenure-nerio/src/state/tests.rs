@@ -423,8 +423,8 @@ fn other_format_is_refused() {
     }
 }
 
-/// A directory of format 3 is believed as before. The first write names the members of the
-/// settings, if the directory holds promises to them.
+/// A directory of format 3 is read as before. If it holds promises to the members of the settings,
+/// the first write names these members.
 #[test]
 fn format_3_is_rewritten() {
     type Mark = fn(&Recovered) -> Record;

@@ -31,7 +31,7 @@ fn start(config: &Checked, name: &str, keys: Option<&Keys>, grants: bool) -> Nod
     builder.start().unwrap()
 }
 
-/// Asks until all members have answered, because a member may be silent once on a busy machine.
+/// Asks until a quorum has answered, because members may be silent once on a busy machine.
 async fn list(config: &Checked, keys: Option<&Keys>) -> Vec<ElectionSeen> {
     let seen = async {
         loop {

@@ -84,7 +84,7 @@ impl Askers {
                             unanswered -= 1;
                             answered.fetch_add(QUESTIONS as u64, Ordering::Relaxed);
                         }
-                        // Wait for no lost datagrams: ask on.
+                        // Lost datagrams get no answer, so ask again.
                         Err(_) => unanswered = 0,
                     }
                 }
@@ -110,7 +110,7 @@ impl Drop for Askers {
 /// request.
 #[tokio::test]
 async fn an_honest_overload_stops_no_timer() {
-    // The lease is so long that all threads are at work when it ends.
+    // All threads are busy until the lease ends, so the lease leaves room for delays.
     let config = Config::clone(&config()).with_lease(Duration::from_secs(12)).check().unwrap();
     let nodes = grantors(&config);
     let is_cut = Arc::new(AtomicBool::new(false));

@@ -21,7 +21,8 @@ tenure_testkit::tests!(
     process_moves_through_sessions,
 );
 
-/// All workers were warned at `until − grace`, went on, and were silent by `until − kill_margin`.
+/// Asserts that all workers got SIGTERM at `until − grace`, went on, and were silent by `until −
+/// kill_margin`.
 pub(crate) fn expect_end_in_time(scene: &Scene, lease: &Lease) {
     let stamps = scene.stamps();
     let told: Vec<_> = stamps.iter().filter(|stamp| stamp.what == 'T').collect();

@@ -179,7 +179,7 @@ impl Scene {
         self.extend(self.until);
     }
 
-    /// Makes the supervisor hand a new end of the lease on.
+    /// Makes the supervisor set a new end of the lease.
     pub(crate) fn extend(&mut self, until: Time) {
         self.say(&format!("extend {}", until.as_nanos()));
         assert_eq!(self.hear(), "ok");

@@ -73,7 +73,7 @@ fn a_script_with_carriage_returns() {
     expect_error(&Lease::long(), &[file], 127, message);
 }
 
-/// For example, a program for another C library.
+/// The loader of a program may be missing if the program was built for another C library.
 fn a_program_without_its_loader() {
     let folder = tempfile::tempdir().unwrap();
     let mut program = fs::read("/proc/self/exe").unwrap();

@@ -87,8 +87,8 @@ pub trait Backend: Send + Sized + 'static {
         machine: &mut Machine<Self>,
     );
 
-    /// Handles the victory of a campaign. Returns [`Elected::extra`](super::Elected::extra): the
-    /// protocol's offer to its leaders beyond the handle.
+    /// Handles the victory of a campaign. Returns [`Elected::extra`](super::Elected::extra), a
+    /// protocol's own object for its leaders.
     fn elected(&mut self, _election: &ElectionName) -> Arc<dyn Any + Send + Sync> {
         Arc::new(())
     }

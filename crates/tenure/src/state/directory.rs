@@ -434,7 +434,8 @@ pub fn locked_by(path: &Path) -> Option<u32> {
     locks.lines().any(|line| is_lock_of(line, signed, inode)).then_some(signed)
 }
 
-/// Whether a line of `/proc/locks` shows that this process has locked the file with this inode:
+/// Whether a line of `/proc/locks` shows that the process `pid` has locked the file with this
+/// inode: `1: FLOCK  ADVISORY  WRITE 1234 08:01:5678 0 EOF`.
 /// `1: FLOCK  ADVISORY  WRITE 1234 08:01:5678 0 EOF`.
 fn is_lock_of(line: &str, pid: u32, inode: u64) -> bool {
     let mut words = line.split_whitespace().skip(1);
