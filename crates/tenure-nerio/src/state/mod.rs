@@ -13,11 +13,11 @@
 //! # What a start finds
 //!
 //! - [`Memory::Fresh`]: the cluster's very first start, declared by [`Opening::New`].
-//! [`Memory::Lost`]: an empty directory. The memory was lost, or the cluster is new: the grantor
-//! asks the other members. They write down that the grantor has a new memory. If the memory was
-//! lost, the grantor waits for all leases to end, and reads the fences from the others. If the
-//! cluster is new, the grantor founds it with the others. The first durable [`Record::Entered`]
-//! shows that this is done. Until then every start finds the memory lost.
+//! - [`Memory::Lost`]: an empty directory. The memory was lost, or the cluster is new: the grantor
+//!   asks the other members. They write down that the grantor has a new memory. If the memory was
+//!   lost, the grantor waits for all leases to end, and reads the fences from the others. If the
+//!   cluster is new, the grantor founds it with the others. The first durable [`Record::Entered`]
+//!   shows that this is done. Until then every start finds the memory lost.
 //! - [`Memory::Kept`]: everything. The grants are kept if their table is intact, and if they were
 //!   made in this boot of the machine, in this time namespace and among the present members. If
 //!   not, the grantor waits for all leases to end. The first [`Record::Grant`] shows that the wait

@@ -16,20 +16,20 @@
 //!
 //! The rules, numbered as in the description of the protocol:
 //!
-//! Only a readable pidfd proves the end of a process: its thread group is over. The end of the
-//! socket proves nothing, because a process may close its sockets and live on, for example as
-//! another program. The kernel names the sender of the hello and, after the pidfd was opened, of
-//! the nonce. So the pidfd belongs to the process that leads.
-//! Handles read "not leader" in a forked child. A work is anything else that acts under the
-//! authority of the process, such as a command and its children. The candidate names each work
-//! before the work begins. The guard of the work reports when no process of the work is left. A
-//! work that never ends keeps the supervisor silent, and the leases run out. All messages of a
-//! process are in the socket before its pidfd is readable. So the supervisor reads the socket to
-//! its end before it judges.
-//! The page is memory that outlives the process. It holds the end of the process's latest promise
-//! to a verifier, in nanoseconds of `CLOCK_BOOTTIME`. The supervisor refuses a hello of another
-//! boot or time namespace.
-//! The candidate names its supervisor to the grantors, which believe no other member.
+//! 1. Only a readable pidfd proves the end of a process: its thread group is over. The end of the
+//!    socket proves nothing, because a process may close its sockets and live on, for example as
+//!    another program. The kernel names the sender of the hello and, after the pidfd was opened, of
+//!    the nonce. So the pidfd belongs to the process that leads.
+//! 2. Handles read "not leader" in a forked child. A work is anything else that acts under the
+//!    authority of the process, such as a command and its children. The candidate names each work
+//!    before the work begins. The guard of the work reports when no process of the work is left. A
+//!    work that never ends keeps the supervisor silent, and the leases run out. All messages of a
+//!    process are in the socket before its pidfd is readable. So the supervisor reads the socket to
+//!    its end before it judges.
+//! 3. The page is memory that outlives the process. It holds the end of the process's latest
+//!    promise to a verifier, in nanoseconds of `CLOCK_BOOTTIME`. The supervisor refuses a hello of
+//!    another boot or time namespace.
+//! 4. The candidate names its supervisor to the grantors, which believe no other member.
 
 mod line;
 mod supervisor;

@@ -68,8 +68,7 @@ pub fn election<C: SafetyClass>(
     Election::new(driver, name)
 }
 
-/// Returns [`Elected::extra`] if it is a `T`: a protocol's own object for the leaders that won by
-/// it.
+/// Returns [`Elected::extra`], a protocol's own object for its leaders, if it is a `T`.
 #[must_use]
 pub fn extra<T: Any + Send + Sync, C: SafetyClass>(leader: &Leader<C>) -> Option<Arc<T>> {
     leader.extra().downcast().ok()
