@@ -334,7 +334,7 @@ mod tests {
         let mut agreement = Agreement::default();
         let address = |port: u16| SocketAddr::from(([127, 0, 0, 1], port));
         for millis in (0..10_000).step_by(500) {
-            // After each datagram for another epoch, the sender asks for this epoch.
+            // A datagram for this epoch follows each datagram for another epoch.
             assert!(!agreement.stays_elsewhere(at(millis), address(7)));
             agreement.fits(address(7));
         }

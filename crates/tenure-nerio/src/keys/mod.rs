@@ -82,7 +82,7 @@ pub struct Keys {
     accept_unsealed: bool,
 }
 
-/// The keys themselves, the used one first.
+/// The keys. The first one is in use.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum HeldKeys {
     Cluster(Vec<ClusterKey>),

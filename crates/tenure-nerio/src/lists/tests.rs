@@ -120,7 +120,7 @@ async fn silent_member_ages_no_answer() {
     assert_eq!(named.count(), 20);
 }
 
-/// A member's list may have any length.
+/// The members send pages of different lengths.
 #[tokio::test]
 async fn pages_of_all_are_joined() {
     let list = list(move |nth, asker, message| {

@@ -75,7 +75,7 @@ struct Place {
     lives: Lives,
 }
 
-/// A host of a member. A document may name several.
+/// A host of a member. A document may name several hosts of one member.
 #[derive(Debug)]
 struct Host {
     at: HostPort,
@@ -229,8 +229,8 @@ impl Places {
     }
 
     /// The addresses at which no other member may be. For a member that the settings name, these
-    /// are the addresses of the host in the settings: the member may have left the hosts in a
-    /// document.
+    /// are the addresses of the host in the settings: the member may have left the hosts that a
+    /// document names.
     fn own_addresses<'a>(&self, name: &NodeName, place: &'a Place) -> &'a [SocketAddr] {
         match place.hosts.first() {
             Some(host) if self.listed.contains(name) => &host.addresses,

@@ -66,7 +66,7 @@ pub(super) fn accept(keys: &Keys, hello: &Hello<'_>) -> Option<AcceptedKey> {
     }
 }
 
-/// A key of this process that a sender has used, too.
+/// The key of this process with which a hello was made.
 pub(super) struct AcceptedKey {
     /// The secret of all holders of the key.
     pub(super) gate: Secret,

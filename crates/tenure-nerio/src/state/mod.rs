@@ -106,7 +106,7 @@ pub enum Memory {
     Lost,
     /// The grantor knows its reserve of fences. Later fences begin at the reserve.
     Kept {
-        /// H in the paper: no fence above it has left this grantor.
+        /// H in the rules of the scalar fence: no fence above H has left this grantor.
         reserve: Fence,
         grants: Grants,
     },

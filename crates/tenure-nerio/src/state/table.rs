@@ -30,7 +30,7 @@ pub(super) const GRANTS: &str = "grants";
 
 pub(super) const FORMAT: Format = Format { magic: *b"\x89TENUREg", number: 3 };
 
-/// The same file for a head that names no epoch.
+/// The format of a table whose head names no epoch.
 const FORMAT2: Format = Format { number: 2, ..FORMAT };
 
 const HEAD: usize = 4096;

@@ -402,7 +402,7 @@ fn changed_identity_is_refused() {
 fn other_format_is_refused() {
     let world = World::new();
     drop(world.first());
-    // Format 3 of the identity is read.
+    // Format 3 of the identity can be read, so 2 is its latest format that is refused.
     let formats = [(GRANTS, table::FORMAT, 1), (IDENTITY.name, IDENTITY.format, 2)];
     for (name, format, before) in formats {
         let path = world.path().join(name);
@@ -540,7 +540,7 @@ fn reader_cannot_block_start() {
     let world = World::new();
     drop(world.first());
     fs::set_permissions(world.path(), fs::Permissions::from_mode(0o755)).unwrap();
-    // Everything that others can open.
+    // Another user can open only the directory itself.
     let open = [world.path()].map(|path| File::open(path).unwrap());
     for file in &open {
         rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive).unwrap();

@@ -61,7 +61,7 @@ enum Said {
     Begins(u128),
     /// No process of the work is left. A guard sends this frame alone.
     Over(u128),
-    /// The process leads no more: it needs no supervisor.
+    /// The process does not lead any more, and needs no supervisor.
     Bye,
 }
 

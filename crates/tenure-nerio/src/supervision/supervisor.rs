@@ -128,7 +128,7 @@ impl Stage {
         }
     }
 
-    /// The process whose end has not been seen.
+    /// The process, unless the supervisor has seen its end.
     fn living(&self) -> Option<&OwnedFd> {
         let subject = self.subject().filter(|_| !matches!(self, Self::Ended(_)));
         subject.map(|subject| &subject.process)

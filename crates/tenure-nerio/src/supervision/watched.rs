@@ -151,7 +151,7 @@ impl Watched {
         if let Some(socket) = &line.socket {
             match line::send(socket, &Said::Begins(number)) {
                 Ok(()) => {}
-                // The supervisor has ended, or watches this process no more.
+                // The supervisor has ended, or no longer watches this process.
                 Err(error) if is_over(&error) => line.socket = None,
                 Err(error) => return Err(fails(error)),
             }

@@ -284,7 +284,7 @@ mod tests {
         for _ in 0..SENT {
             sender.send(other.local_addr().unwrap(), b"out").unwrap();
             other.recv(&mut [0; 8]).unwrap();
-            // Leave time for the event that must not come.
+            // Leave time for a wake-up, which must not come.
             thread::sleep(Duration::from_millis(1));
         }
         let woken = woken.load(Ordering::Relaxed);

@@ -87,8 +87,8 @@ fn keyless_asker_is_answered_unsealed() {
     }
 }
 
-/// The key of a member is still used after days of silence, and after an answer to which no answer
-/// came.
+/// A member still gets sealed datagrams after days of silence, and although nobody answers an
+/// answer.
 #[test]
 fn late_silence_keeps_key() {
     let mut net = begun(vec![(B, given(member(), 2))]);
