@@ -171,9 +171,9 @@ impl<'a> Guard<'a> {
         })
     }
 
-    /// Reads the clock first, and then the deadline: so a guard that is stopped at any point never
-    /// judges an old deadline by a newer time, which would kill a healthy command. The next turn
-    /// begins at once and sees anything that became due meanwhile.
+    /// Reads the clock first, and then the deadline. In the other order a guard that is stopped
+    /// between the two would judge an old deadline by a newer time, and kill a healthy command. The
+    /// next turn begins at once, and sees anything that became due meanwhile.
     fn watch(mut self) -> ExitCode {
         loop {
             self.sleep();

@@ -28,8 +28,8 @@ const SENT: [Signal; 13] = [
 const REAL_TIME: RangeInclusive<i32> = if cfg!(target_env = "musl") { 35..=64 } else { 34..=64 };
 
 /// Numbers of the signals that ask this process to end: all that end a process by default, except
-/// SIGKILL, SIGPIPE and signals that report a fault of the process itself. Also without the signals
-/// that this process ignores, because of `nohup` or of `&` in a script: without a handler, its
+/// SIGKILL, SIGPIPE and signals that report a fault of the process itself. Signals that this
+/// process ignores, because of `nohup` or of `&` in a script, are left out: without a handler, its
 /// children ignore them, too. Without a `/proc` no signal counts as ignored.
 ///
 /// Call this before handlers are installed.

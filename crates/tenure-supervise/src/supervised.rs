@@ -502,9 +502,9 @@ impl Supervised {
     }
 }
 
-/// Standard input of the command. A terminal belongs to the group in its foreground. The kernel
-/// stops no command that reads from the background in a session of its own, so the command would
-/// take input that is not for it. Such a command gets `/dev/null` instead.
+/// Standard input of the command. The command has a session of its own, so the kernel does not stop
+/// it when it reads a terminal from the background. Such a command would take the input of the
+/// group in the foreground, so it gets `/dev/null` instead.
 fn input() -> io::Result<OwnedFd> {
     let stdin = io::stdin();
     if stdin.is_terminal() && descend::is_in_background() {

@@ -35,7 +35,7 @@ mod tests {
 
     use super::*;
 
-    /// A source of letters, with an endless supply of `a`, and the letters handled.
+    /// A driver whose inputs are letters, with an endless supply of `a`.
     #[derive(Default)]
     struct Driver {
         b: usize,

@@ -436,7 +436,6 @@ pub fn locked_by(path: &Path) -> Option<u32> {
 
 /// Whether a line of `/proc/locks` shows that the process `pid` has locked the file with this
 /// inode: `1: FLOCK  ADVISORY  WRITE 1234 08:01:5678 0 EOF`.
-/// `1: FLOCK  ADVISORY  WRITE 1234 08:01:5678 0 EOF`.
 fn is_lock_of(line: &str, pid: u32, inode: u64) -> bool {
     let mut words = line.split_whitespace().skip(1);
     let is_flock = words.next() == Some("FLOCK");
