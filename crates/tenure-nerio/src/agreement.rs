@@ -75,7 +75,6 @@ pub(crate) struct OtherSender {
     pub(crate) address: SocketAddr,
     /// Whether the sender is proved to be the node with its name.
     pub(crate) proved: bool,
-    /// Digest of the sender's configuration.
     pub(crate) digest: u64,
     /// Whether the sender is in a cluster of its own.
     pub(crate) apart: bool,
@@ -147,7 +146,6 @@ impl Agreement {
         self.elsewhere.remove(&address);
     }
 
-    /// Notes a datagram of another configuration.
     pub(crate) fn differs(
         &mut self,
         now: Time,

@@ -38,7 +38,6 @@ pub(crate) enum Outcome<T> {
     ElseOnly,
 }
 
-/// The epoch that a member has entered.
 #[derive(Clone, Copy)]
 pub(crate) struct Whereabouts {
     pub(crate) epoch: EpochId,

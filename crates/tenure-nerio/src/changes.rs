@@ -245,7 +245,6 @@ struct Course<'a> {
     has_begun: bool,
 }
 
-/// The answer of a member.
 enum Said {
     State(ChangeState),
     Silent,
@@ -264,7 +263,6 @@ enum Round {
         else_only: Vec<NodeName>,
         differing: Vec<NodeName>,
     },
-    /// The time is over.
     Over,
 }
 
@@ -508,7 +506,6 @@ impl Course<'_> {
         }
     }
 
-    /// The result of `asked`; `None` if the time is over first.
     async fn in_time<T>(&self, asked: impl Future<Output = T>) -> Option<T> {
         let left = self.until.since(clock::now());
         tokio::time::timeout(left, asked).await.ok()

@@ -71,7 +71,6 @@ mod tests {
         FirstStart::of(at(0), Some(&memory))
     }
 
-    /// A request of the candidate `name` in the election x.
     fn hears(member: &mut FirstStart, seconds: u64, name: &str, leads: bool) -> Option<Notice> {
         let who = Who { name: name.parse().unwrap(), inc: Inc(1) };
         let address = ([127, 0, 0, 1], 1).into();

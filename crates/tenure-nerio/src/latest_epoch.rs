@@ -24,12 +24,10 @@ use crate::keys::Keys;
 /// meanwhile.
 pub(crate) const AGAIN_MAX: u32 = 2;
 
-/// The members of the latest epoch.
 pub(crate) struct FoundMembers {
     pub(crate) membership: Arc<Membership>,
     /// The [seats] of the membership, and a socket for questions to each.
     pub(crate) seats: Vec<(Member, Asker)>,
-    /// Whether a member of the list has answered.
     pub(crate) is_heard: bool,
     /// Set if the membership is that of the list although all members that answer are in other
     /// clusters.

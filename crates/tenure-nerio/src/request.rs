@@ -23,7 +23,6 @@ pub struct Clocks {
     pub is_wrong: bool,
 }
 
-/// A request of the node itself.
 pub(crate) enum Ask {
     Verify {
         election: ElectionName,

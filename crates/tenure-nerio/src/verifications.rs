@@ -16,7 +16,6 @@ type Reply = mpsc::UnboundedSender<Proof>;
 /// trips. An answer to an older question is of no use.
 const QUESTIONS_MAX: usize = 16;
 
-/// Waiting callers, each with its question.
 #[derive(Default)]
 pub(crate) struct Proofs {
     waiting: Vec<(ElectionName, Question, Reply)>,

@@ -83,7 +83,6 @@ impl Copies {
         kill_process(Pid::from_child(&self.running[name]), signal).unwrap();
     }
 
-    /// The answer of a copy.
     fn get(&self, name: &str, path: &str) -> Option<String> {
         let mut stream = TcpStream::connect(self.http[name]).ok()?;
         stream.set_read_timeout(Some(wait::PATIENCE)).ok()?;
@@ -110,7 +109,6 @@ impl Copies {
         acts.lines().filter_map(|line| line.rsplit(' ').next()?.parse().ok()).collect()
     }
 
-    /// The newest fence; 0 before the first.
     fn newest(&self) -> u64 {
         self.fences().into_iter().max().unwrap_or(0)
     }

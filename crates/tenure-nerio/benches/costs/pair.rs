@@ -14,7 +14,6 @@ use crate::node;
 /// Two candidates of one cluster, one of which leads at times.
 pub(crate) struct Pair {
     leads: Option<Leadership<AtMostOne>>,
-    /// The highest fence so far.
     fence: Option<Fence>,
     one: Election<AtMostOne>,
     two: Election<AtMostOne>,

@@ -11,7 +11,6 @@ use crate::common::Result;
 use crate::sample::Samples;
 use crate::target::Targets;
 
-/// Clusters of one comparison.
 pub(crate) const CLUSTERS: usize = 8;
 
 /// The spans of one round: of the floor, and of the work that is compared with it.

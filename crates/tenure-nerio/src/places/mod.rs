@@ -88,7 +88,6 @@ struct Host {
 /// The task that looks up the name of a member's host. The task ends with its place.
 #[derive(Debug)]
 struct Seeker {
-    /// Wakes the task.
     again: Arc<Notify>,
     task: AbortHandle,
 }
@@ -442,7 +441,6 @@ impl Place {
         self.hosts.iter().map(|host| &host.at).eq(hosts)
     }
 
-    /// The hosts in words.
     fn text(&self) -> String {
         let all: Vec<_> = self.hosts.iter().map(|host| host.at.to_string()).collect();
         all.join(" or ")
@@ -452,7 +450,6 @@ impl Place {
         !self.addresses.is_empty()
     }
 
-    /// A notice if the nth host does not resolve.
     fn unresolved(&self, member: &NodeName, nth: usize) -> Option<Notice> {
         let host = self.hosts.get(nth)?;
         let (member, error) = (member.clone(), host.error.clone()?);

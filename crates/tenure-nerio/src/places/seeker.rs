@@ -20,7 +20,6 @@ const SEVERAL: Duration = Duration::from_secs(15);
 #[derive(Debug)]
 pub(crate) struct LookUpResult {
     pub(super) member: NodeName,
-    /// Position of the name among the hosts of the member.
     pub(super) nth: usize,
     /// Addresses of the name, or the reason why there are none.
     pub(super) found: Result<Vec<std::net::SocketAddr>, String>,

@@ -11,7 +11,6 @@ use crate::keys::{Grant, Right};
 pub enum Authority {
     /// The key of the cluster: all messages of members and candidates are allowed.
     Cluster,
-    /// The key of an application.
     Application(Arc<Grant>),
 }
 

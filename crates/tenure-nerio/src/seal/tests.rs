@@ -40,17 +40,14 @@ fn application(name: &str) -> Keys {
     cluster_key().issue(name.parse().unwrap(), elections).into()
 }
 
-/// A process with the random number `seed`.
 fn seal(keys: Keys, seed: u8) -> Seal {
     Seal::with(keys, [at(A), at(B)].into(), [seed; 32], u64::from(seed) << 56)
 }
 
-/// An unsealed datagram.
 fn plain(text: &str) -> Vec<u8> {
     [&MAGIC[..], &[wire::VERSION], text.as_bytes()].concat()
 }
 
-/// A datagram on its way.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Packet {
     from: SocketAddr,
@@ -63,7 +60,6 @@ struct Net {
     now: Time,
     nodes: BTreeMap<SocketAddr, Seal>,
     sent: Vec<Packet>,
-    /// Datagrams sent and not delivered.
     queue: Vec<Packet>,
 }
 

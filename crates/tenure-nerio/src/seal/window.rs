@@ -25,7 +25,6 @@ impl Window {
         }
     }
 
-    /// Notes that `number`, which is new, has come.
     pub(super) fn take(&mut self, number: u64) {
         if !self.is_new(number) {
             return;

@@ -189,7 +189,6 @@ mod tests {
         bytes.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// The bytes of [`sample`] in format 3.
     const BYTES3: &str = "8954454e55524569030000003200000001630161ef9bafcdf8acd19181deb7de9af1d9a2a\
         30207010a80cab5ee0101808040010162828080808080808080808008016733ebac";
 

@@ -81,13 +81,11 @@ pub(super) fn grantor(node: &str) -> Grantor {
     Grantor { cluster: ClusterName::new("c").unwrap(), node: NodeName::new(node).unwrap() }
 }
 
-/// The settings of a cluster of one.
 pub(super) fn config() -> Checked {
     let members = nerio::members("a=127.0.0.1:7101").unwrap();
     Config::new(ClusterName::new("c").unwrap(), members).check().unwrap()
 }
 
-/// The epoch of these settings.
 fn document() -> Arc<Document> {
     Arc::new(Document::of_line(&config()))
 }

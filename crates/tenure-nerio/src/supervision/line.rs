@@ -109,7 +109,6 @@ pub(super) fn receive<T: DeserializeOwned>(line: &OwnedFd) -> io::Result<Option<
     decode(&bytes, length)
 }
 
-/// Receives a frame, and the descriptor attached to it.
 pub(super) fn receive_with<T: DeserializeOwned>(
     line: &OwnedFd,
 ) -> io::Result<Option<(T, Option<OwnedFd>)>> {
@@ -158,7 +157,6 @@ pub(super) fn name_senders(line: &OwnedFd, on: bool) -> io::Result<()> {
     Ok(set_socket_passcred(line, on)?)
 }
 
-/// The process that connected.
 pub(super) fn connected(line: &OwnedFd) -> io::Result<Option<Pid>> {
     Ok(pid(getsockopt(line, PeerCredentials)?.pid()))
 }

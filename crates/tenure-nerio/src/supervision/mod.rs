@@ -65,7 +65,6 @@ enum Said {
     Bye,
 }
 
-/// A frame of the supervisor.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 enum Answer {
     Nonce(u128),

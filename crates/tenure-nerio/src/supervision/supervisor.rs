@@ -158,7 +158,6 @@ fn refuse<T>(why: impl Into<String>) -> Result<T, Dropped> {
 /// The effects of a frame beyond its own client.
 enum News {
     None,
-    /// The watch of this client begins.
     Begins,
     /// No process of this work is left.
     Over(u128),
@@ -393,7 +392,6 @@ impl Client {
         }
     }
 
-    /// Reads one frame.
     fn read(&mut self, boot: &BootKey) -> Result<News, Read> {
         let Some(line) = &self.line else { return Err(Read::Nothing) };
         let (frame, sender, page) = match &self.stage {
@@ -484,7 +482,6 @@ impl Client {
     }
 }
 
-/// The reason for which no frame was read.
 enum Read {
     Nothing,
     Dropped(Dropped),

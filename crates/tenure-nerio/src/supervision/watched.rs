@@ -24,7 +24,6 @@ use crate::notice::Notice;
 
 /// Longest wait for an answer of the supervisor.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Pause before the next attempt.
 const AGAIN: Duration = Duration::from_secs(1);
 
 /// A member on this machine that watches this process, and the socket through which the member
@@ -97,7 +96,6 @@ struct Line {
     is_watched: bool,
     /// Whether the supervisor may watch this process on a connection that was given up.
     is_unsure: bool,
-    /// Works that are not over.
     works: BTreeSet<u128>,
     /// The last report, while the process is not watched.
     trouble: Option<Notice>,

@@ -16,7 +16,6 @@ fn other(config: &Checked, change: impl FnOnce(&mut Config)) -> Checked {
     config.check().unwrap()
 }
 
-/// Waits for a notice of this kind.
 async fn until(node: &Node, is_it: impl Fn(&Notice) -> bool) -> Notice {
     let mut notices = node.notices();
     soon(async {

@@ -14,7 +14,6 @@ use crate::setup::{PATIENCE, candidate, config, directory, grantors, soon};
 /// Three grantors, and candidates beside them.
 pub(crate) struct Nerio {
     config: Checked,
-    /// Key with which datagrams are sealed.
     key: Option<Keys>,
     folder: TempDir,
     grantors: Vec<Node>,

@@ -22,7 +22,6 @@ use crate::setup::{candidate, config, grantors, soon};
 /// Maximum number of unanswered datagrams of one asker: enough to keep the sockets filled, and too
 /// few to overflow them.
 const WINDOW: u32 = 64;
-/// Questions in a datagram.
 const QUESTIONS: usize = 4;
 
 /// A socket that can be cut off, like the machine of a leader that dies.

@@ -41,7 +41,6 @@ pub(crate) fn candidate(config: &Checked, name: &str) -> Node {
     Node::builder(config.clone(), name.parse().unwrap()).start().unwrap()
 }
 
-/// Waits until a grantor grants.
 pub(crate) async fn serves(node: &Node) {
     let serving = async {
         while node.service().await != Some(Service::Serving) {

@@ -108,7 +108,6 @@ impl Stage {
         }
     }
 
-    /// All members campaign.
     fn campaigns(&self) -> JoinSet<Result<Leadership<AtMostOne>, CampaignError>> {
         let mut campaigns = JoinSet::new();
         for node in &self.nodes {

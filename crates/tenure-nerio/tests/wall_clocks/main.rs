@@ -198,7 +198,6 @@ async fn serve(node: &Node) {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     println!("\n> serves");
-    // Until the parent ends.
     let ended = || std::io::stdin().read_to_end(&mut Vec::new());
     tokio::task::spawn_blocking(ended).await.unwrap().unwrap();
 }

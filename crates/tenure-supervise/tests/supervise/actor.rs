@@ -14,9 +14,7 @@ use tokio::sync::mpsc;
 
 pub(crate) const ROLE: &str = "__actor";
 
-/// Pause between renewals.
 const RENEWAL: Duration = Duration::from_millis(100);
-/// Length of a lease after a renewal.
 const LONG: Duration = Duration::from_secs(600);
 
 /// Pause between two looks for the guard.

@@ -79,7 +79,6 @@ pub(crate) struct Scene {
     pub(crate) until: Time,
     /// First process of the command, once it is started.
     pub(crate) command: i32,
-    /// The guard, once it is started.
     pub(crate) guard: i32,
     /// Time at which the supervisor knew that no process of the command was left.
     pub(crate) gone: Time,
@@ -146,7 +145,6 @@ impl Scene {
         scene
     }
 
-    /// Starts a supervisor for a shell script.
     pub(crate) fn shell(lease: &Lease, script: &str) -> Self {
         Self::start(lease, &["sh", "-c", script].map(OsString::from))
     }
@@ -224,7 +222,6 @@ impl Scene {
         writeln!(self.control.as_mut().unwrap().get_mut(), "{line}").unwrap();
     }
 
-    /// The next report of the supervisor.
     pub(crate) fn hear(&mut self) -> String {
         let mut line = String::new();
         self.control.as_mut().unwrap().read_line(&mut line).expect("the supervisor says something");

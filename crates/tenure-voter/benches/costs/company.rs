@@ -84,7 +84,6 @@ impl Company {
         Ok(clock::now().since(began))
     }
 
-    /// Waits for the first election.
     async fn warm_up(&mut self) -> Result<()> {
         let founded = async {
             while !ask_for_one(&self.caller, &self.urls[0]).await? {

@@ -37,7 +37,6 @@ struct Entry<C: SafetyClass> {
     wall: Option<WallTime>,
     progress: watch::Sender<Progress>,
     signals: Arc<Signals>,
-    /// The last renewal.
     renewed: Time,
     /// Whether `progress` has a reason why the lease is not renewed. The flag spares every other
     /// renewal the lock of `progress`.

@@ -62,7 +62,6 @@ mod tests {
 
         fn on(&mut self, letter: char) {
             self.handled.push(letter);
-            // Each `b` causes a `c`.
             self.c += usize::from(letter == 'b');
         }
     }

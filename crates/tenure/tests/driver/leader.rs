@@ -5,7 +5,6 @@ use std::task::{Context, Wake, Waker};
 
 use super::*;
 
-/// Counts how often it was woken.
 #[derive(Default)]
 struct Woken(AtomicU32);
 

@@ -74,7 +74,6 @@ impl<C: SafetyClass> Driver<C> {
         soon(self.requests.recv()).await.expect("nobody holds the office any more")
     }
 
-    /// Takes the next campaign.
     async fn open(&mut self) -> bool {
         match self.request().await {
             Request::Campaign { election, campaign, value, priority: 100, reply } => {

@@ -222,12 +222,10 @@ impl<C: SafetyClass> Backend for Toy<C> {
 pub(crate) struct Outside<C: SafetyClass> {
     pub(crate) node: Arc<Hold<C, ()>>,
     pub(crate) incoming: mpsc::UnboundedSender<Incoming>,
-    /// Resolves when the thread has ended.
     pub(crate) ends: oneshot::Receiver<()>,
 }
 
 impl<C: SafetyClass> Outside<C> {
-    /// Starts a node of a group.
     pub(crate) fn start(id: &'static str, grant: Grant, all: &All) -> Self {
         let (incoming, taken) = mpsc::unbounded_channel();
         let (ended, ends) = oneshot::channel();
