@@ -1,4 +1,4 @@
-//! A member that an operator declared new, and leaders that have led since before its start.
+//! Finds leaders that have led since before the start of a member that an operator declared new.
 //!
 //! The declaration ([`Opening::New`](tenure::state::Opening::New)) is wrong for a member whose
 //! directory was lost. A leader shows the mistake: its first request to the member is a renewal.

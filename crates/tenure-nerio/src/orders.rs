@@ -136,8 +136,8 @@ pub fn check(
     }
 }
 
-/// Gives `order` to every member, from sockets of its own on `from`. Returns the answer of each
-/// member: first the members that the settings name, then the others by name. Takes two round
+/// Gives `order` to every member, from new sockets on the address `from`. Returns the answer of
+/// each member: first the members that the settings name, then the others by name. Takes two round
 /// trips, longer when a member is silent. Cancel safe.
 pub async fn give(
     config: &Checked,

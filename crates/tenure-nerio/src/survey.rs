@@ -215,11 +215,11 @@ fn has_renewed(
     })
 }
 
-/// Asks every member for its elections and its grant in each, from sockets of its own on `from`.
-/// Takes a few round trips for each election, and longer when a member is silent. The survey stops
-/// asking a member after one unanswered question. A member to which the system cannot send counts
-/// as silent. Fails if there is no socket. The keys must allow questions about all elections.
-/// Cancel safe.
+/// Asks every member for its elections and its grant in each, from new sockets on the address
+/// `from`. Takes a few round trips for each election, and longer when a member is silent. The
+/// survey stops asking a member after one unanswered question. A member to which the system cannot
+/// send counts as silent. Fails if there is no socket. The keys must allow questions about all
+/// elections. Cancel safe.
 pub async fn survey(
     config: &Checked,
     keys: Option<&Keys>,
@@ -283,10 +283,10 @@ pub async fn survey(
     })
 }
 
-/// Asks every member for one election, from sockets of its own on `from`. Takes a few round trips,
-/// and longer when a member is silent. Waits [`Briefly`](NameServers::Briefly) for name servers. A
-/// member to which the system cannot send counts as silent. Fails if there is no socket. Cancel
-/// safe.
+/// Asks every member for one election, from new sockets on the address `from`. Takes a few round
+/// trips, and longer when a member is silent. Waits [`Briefly`](NameServers::Briefly) for name
+/// servers. A member to which the system cannot send counts as silent. Fails if there is no socket.
+/// Cancel safe.
 pub async fn ask(
     config: &Checked,
     keys: Option<&Keys>,

@@ -155,9 +155,9 @@ impl<T: Transport> Wire<T> {
         self.on_other(now, OtherSender { name, address, proved, digest, apart, why: None });
     }
 
-    /// Reports a member of another cluster. Until a quorum has confirmed this node's membership,
-    /// the members may still lead this node into another cluster that fits. Until then only a
-    /// member that stays in its other cluster is reported.
+    /// Reports a member of another cluster. Before a quorum has confirmed this node's membership,
+    /// this node may still follow the members into another cluster that fits. So until that
+    /// confirmation only a member that stays in its other cluster is reported.
     pub(super) fn on_other_document(
         &mut self,
         by: NodeName,

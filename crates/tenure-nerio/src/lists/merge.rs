@@ -34,7 +34,8 @@ pub(super) fn join<L: List>(all: Vec<MemberPages<L>>) -> BTreeMap<L::Key, Statem
         let Some(first) = pages.iter().map(|page| page.asked).min() else { continue };
         let mut parts = BTreeMap::new();
         for Page { asked, parts: more, .. } in pages {
-            // Patterns of a key may cover the same election.
+            // Two patterns of an application's key may cover the same election. Keep its first
+            // part.
             more.into_iter().for_each(|(key, part)| {
                 parts.entry(key).or_insert((asked, part));
             });

@@ -35,7 +35,7 @@ pub enum Heard {
     /// The list of the member exceeds the limit.
     TooMany,
     Differs,
-    /// The state directory of the member is empty: it waits to be let in.
+    /// The member waits to be let in: its state directory is empty.
     Blank,
     /// The name of the member gives no address, for this reason.
     Unresolved(String),
@@ -135,7 +135,7 @@ pub struct AllCandidates {
 }
 
 /// Asks every member for the elections that the keys cover: for all elections without keys or with
-/// the cluster's key. Uses sockets of its own on `from`. Cancel safe.
+/// the cluster's key. The questions go out from new sockets on the address `from`. Cancel safe.
 pub async fn elections(
     config: &Checked,
     keys: Option<&Keys>,
@@ -157,8 +157,8 @@ pub async fn elections(
     Ok(AllElections { membership, members, elections, asked, at, quorum })
 }
 
-/// Asks every member for the holder of `election` and its waiting candidates, from sockets of its
-/// own on `from`. Cancel safe.
+/// Asks every member for the holder and the waiting candidates of `election`. The questions go out
+/// from new sockets on the address `from`. Cancel safe.
 pub async fn candidates(
     config: &Checked,
     keys: Option<&Keys>,

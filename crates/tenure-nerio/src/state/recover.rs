@@ -82,7 +82,8 @@ pub enum RecoveryError {
          drift of that epoch"
     )]
     OtherMembers { path: PathBuf, node: NodeName, members: String, quorums: Text },
-    /// [`Recovery`] is for an upgraded epoch 0; see [`Survival`](super::Survival).
+    /// A [`Recovery`] is only for an upgraded epoch 0. [`Survival`](super::Survival) is for other
+    /// epochs.
     #[error(
         "state directory {path} of node {node} is in epoch {epoch}, as the members were changed \
          meanwhile; run the command again"

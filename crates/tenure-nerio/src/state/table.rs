@@ -170,8 +170,8 @@ impl Table {
         directory.put(GRANTS, &self.owner.head()).map_err(|source| io_error(directory, source))
     }
 
-    /// Reads the stored grants. Later writes go to the stored table if it is of this boot, and of
-    /// the epoch of a memory with this standing.
+    /// Reads the stored grants. Later writes go to the stored table if it is of this boot and its
+    /// epoch fits `standing`.
     pub(super) fn recover(
         &mut self,
         directory: &Directory,

@@ -152,7 +152,7 @@ pub(super) fn receive_from<T: DeserializeOwned>(
     Ok(decode(&bytes, length)?.map(|frame| (frame, process)))
 }
 
-/// Makes the kernel name the sender of each packet from now on; not any more if `on` is false.
+/// Sets whether the kernel names the sender of each packet that is sent from now on.
 pub(super) fn name_senders(line: &OwnedFd, on: bool) -> io::Result<()> {
     Ok(set_socket_passcred(line, on)?)
 }

@@ -56,7 +56,7 @@ enum Said {
         who: Who,
     },
     Nonce(u128),
-    /// All works that run already are named: the watch begins.
+    /// The process has named all its running works, so the watch begins.
     Go,
     Begins(u128),
     /// No process of the work is left. A guard sends this frame alone.

@@ -1,4 +1,4 @@
-//! Supervisor or guard stopped or killed.
+//! Commands whose supervisor or guard is stopped or killed.
 
 use std::fs;
 use std::os::unix::process::CommandExt;

@@ -89,7 +89,8 @@ mod tests {
     #[test]
     fn replay_room_fits_all_settings() {
         use tenure_core::voter::Config;
-        // Each voter sends a heartbeat and a request of a draw.
+        // Assume two requests of each voter per heartbeat interval: the heartbeat, and a request of
+        // an election.
         for (voters, heartbeat) in [(25, 1_000), (25, 100), (Config::VOTERS_MAX, 20)] {
             let heartbeat = Duration::from_millis(heartbeat);
             let said = 2 * voters as u128 * REMEMBERED.as_nanos() / heartbeat.as_nanos();

@@ -176,8 +176,8 @@ impl<C: SafetyClass> Campaigns<C> {
         }
     }
 
-    /// Hands the leadership to the caller of a campaign that was won; its claim was raised just
-    /// before. If no caller waits, the leadership must be given up.
+    /// Hands a leadership whose claim was just raised to the caller of the campaign. If no caller
+    /// waits any more, the returned [`Resign`] gives the leadership up.
     #[must_use]
     pub fn elected(&mut self, election: &ElectionName, elected: Elected<C>) -> Option<Resign> {
         let campaign = self.campaigns.get_mut(election)?;
