@@ -97,8 +97,7 @@ pub struct CandidateSeen {
     /// Members whose grants have ended since they were asked.
     pub ended: Vec<NodeName>,
     pub waits_at: Vec<NodeName>,
-    /// Lower bound of the longest time for which the candidate has waited at one member without a
-    /// break.
+    /// At some member the candidate has waited for at least this long without a break.
     pub waited: Option<Duration>,
 }
 

@@ -466,7 +466,7 @@ impl Place {
 }
 
 impl Host {
-    /// The nth host of `member`. Begins to look up a name.
+    /// The nth host of `member`. If the host is a name, begins to look it up.
     fn new(
         member: &NodeName,
         nth: usize,

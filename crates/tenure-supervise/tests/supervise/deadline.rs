@@ -39,8 +39,9 @@ pub(crate) fn expect_end_in_time(scene: &Scene, lease: &Lease) {
     expect_silence_in_time(scene, lease);
 }
 
-/// The guard has killed all workers before the supervisor would have done so, at the middle of the
-/// kill margin. The first half of the margin is left for a machine that stands still.
+/// Expects that the guard has killed all workers before the middle of the kill margin, when the
+/// supervisor would kill them. The first half of the margin is left for a machine that stands
+/// still.
 pub(crate) fn expect_silence_in_time(scene: &Scene, lease: &Lease) {
     let last = scene.last_stamp();
     let overdue = scene.until.before(lease.kill_margin / 2);
