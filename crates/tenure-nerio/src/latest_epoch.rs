@@ -170,8 +170,8 @@ pub(crate) async fn find_after(
     Ok(FoundMembers { membership, seats: found, is_heard, old_list })
 }
 
-/// Asks the members of `known` for their epochs, until a quorum of them has entered one epoch. So a
-/// silent member delays no question to the others.
+/// Asks all members of `known` at once for their epochs, and returns as soon as a quorum of them
+/// has entered one epoch. So a silent member delays nothing.
 async fn ask_listed(
     config: &Checked,
     known: &Arc<Membership>,

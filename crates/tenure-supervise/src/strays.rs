@@ -19,7 +19,8 @@ pub(crate) enum Remains {
     Others,
 }
 
-/// Remembers from pass to pass the processes that had not become the command when they were killed.
+/// Remembers, from one pass to the next, the processes that were killed before they became the
+/// command.
 #[derive(Default)]
 pub(crate) struct Strays {
     before: BTreeSet<i32>,
