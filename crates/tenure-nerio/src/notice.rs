@@ -101,8 +101,8 @@ pub enum Notice {
     NoQuorumAgrees { differing: Vec<NodeName>, members: usize },
     /// A quorum of members may run with this node's configuration again.
     QuorumMayAgree,
-    /// This grantor receives at another address than the members list names. That is right behind a
-    /// relay; without a relay no node reaches this grantor.
+    /// This grantor receives at another address than the members list names. Behind a relay this is
+    /// right; without a relay no node reaches this grantor.
     ListensElsewhere {
         here: SocketAddr,
         /// Host and port of this grantor in the list.

@@ -172,8 +172,8 @@ impl Survey {
         let same = |holder: &Option<Holder>| {
             holder.as_ref().is_some_and(|h| h.who == newest.who && h.start == newest.start)
         };
-        // A member may now give shorter leases than this one. It keeps its earlier grant, and
-        // refuses the next renewal.
+        // A member may now give shorter leases than this one. Such a member keeps its earlier
+        // grant, and refuses the next renewal.
         let is_short =
             |member: &&NodeName| self.longest.get(*member).is_some_and(|l| *l < newest.lease);
         let behind = grants.iter().find(|(_, holder)| !same(holder)).map(|(member, _)| member);
@@ -529,8 +529,8 @@ mod tests {
         assert!(why.is_for_ever() && why.fix() == fix, "{}", why.fix());
     }
 
-    /// A member restarted with a shorter lease-max. It remembers its earlier grants, and will not
-    /// renew them.
+    /// A member restarted with a shorter lease-max. The member remembers its earlier grants, and
+    /// will not renew them.
     #[test]
     fn grants_before_shorter_maximum_expire() {
         let look = |start| {

@@ -12,7 +12,7 @@ use super::{Grant, Rights};
 /// one byte between them have 255 bytes together.
 const BYTES_MAX: usize = 190;
 
-/// Maximum number of bytes of name and list together, in a grant with a byte of rights. That byte
+/// Maximum number of bytes of name and list together, in a grant with a byte of rights. This byte
 /// and two zero bytes complete the 255 bytes of a grant.
 const GRANT_MAX: usize = 252;
 

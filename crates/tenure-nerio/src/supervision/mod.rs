@@ -26,7 +26,7 @@
 //!    work that never ends keeps the supervisor silent, and the leases run out. All messages of a
 //!    process are in the socket before its pidfd is readable. So the supervisor reads the socket to
 //!    its end before it judges.
-//! 3. The page is memory that outlives the process. It holds the end of the process's latest
+//! 3. The page is memory that outlives the process, and holds the end of the process's latest
 //!    promise to a verifier, in nanoseconds of `CLOCK_BOOTTIME`. The supervisor refuses a hello of
 //!    another boot or time namespace.
 //! 4. The candidate names its supervisor to the grantors, which believe no other member.

@@ -60,8 +60,8 @@ async fn applications_verify_keyed_grantors() {
     let verified = other.verify(election.name(), leader.address(), Duration::from_millis(300));
     assert!(matches!(soon(verified).await, Err(VerifyError::NoAnswer { .. })));
 
-    // The application campaigns in an election that its key does not cover. It gets no answer, and
-    // the grantors count the request.
+    // The application campaigns in an election that its key does not cover. The grantors do not
+    // answer its request, and count it.
     let campaign = asker.election("audit").unwrap();
     let campaign = tokio::spawn(async move { campaign.campaign("me").await.map(drop) });
     let refused = async {
