@@ -23,8 +23,8 @@ type Failure = Box<dyn Error + Send + Sync>;
 #[tokio::main(flavor = "current_thread")]
 pub(crate) async fn main() -> Result<(), Failure> {
     let set = |name| std::env::var(name).map_err(|_| format!("set {name}"));
-    // The program reads the variables of the command `tenure`, so that `tenure leader` needs no
-    // others.
+    // The program reads the variables of the command `tenure`, so that `tenure leader` works with
+    // the same environment.
     let mut config = Config::new("tenure".parse()?, members(&set("TENURE_MEMBERS")?)?)
         .with_lease(duration(&set("TENURE_LEASE")?)?);
     config.grace = duration(&set("TENURE_GRACE")?)?;

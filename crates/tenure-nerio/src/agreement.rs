@@ -4,13 +4,13 @@
 //! epoch is of another cluster. A member of an earlier version does not show its epoch. Such a
 //! member counts as differing if its datagrams are for an epoch 0 that this node does not know.
 //!
-//! A different members list alone is no difference: a node that is no member learns the epoch of
-//! the members from them. The node differs from a member whose document does not fit, and from a
-//! member that stays in a cluster of its own.
+//! Two different member lists are no difference by themselves: a node that is no member learns the
+//! epoch of the members from them. A member differs if its document does not fit this node's
+//! settings, or if it stays in a cluster of its own.
 //!
-//! Members that differ may leave no quorum of the members list: the node reports this once a quorum
-//! has confirmed the list. Before the confirmation the list may be old, so the node reports only a
-//! list whose members all differ.
+//! If the differing members leave no quorum of the members list, the node reports that. Until a
+//! quorum has confirmed the list, the list may be old. The node then reports only a list whose
+//! members all differ.
 //!
 //! A single datagram proves little, because every host can send one. A member counts as differing
 //! after two differing datagrams, some time apart, without an agreeing datagram in between.
@@ -29,8 +29,8 @@ use crate::notice::Notice;
 
 /// Minimum time between two differing datagrams of a sender before the sender counts as differing.
 const LASTING: Duration = Duration::from_secs(1);
-/// For this time after a member has shown its epoch, the epoch ids in its datagrams do not count
-/// against it.
+/// For this time after a member has shown its epoch, the epoch ids in its datagrams do not make the
+/// member count as differing.
 const SHOWN: Duration = Duration::from_secs(10);
 /// Maximum number of senders in another epoch 0 that are remembered.
 const ELSEWHERE_MAX: usize = 64;
@@ -75,7 +75,6 @@ pub(crate) struct OtherSender {
     pub(crate) address: SocketAddr,
     /// Whether the sender is proved to be the node with its name.
     pub(crate) proved: bool,
-    /// Digest of the sender's configuration.
     pub(crate) digest: u64,
     /// Whether the sender is in a cluster of its own.
     pub(crate) apart: bool,
@@ -91,7 +90,7 @@ impl Agreement {
         }
     }
 
-    /// Goes on with the members of another epoch.
+    /// Forgets members that are not in this membership, because the node has entered another epoch.
     pub(crate) fn switch(&mut self, membership: &Membership) {
         self.differing.retain(|name, _| membership.position(name).is_some());
         self.shown.retain(|name, _| membership.position(name).is_some());
@@ -127,7 +126,7 @@ impl Agreement {
     }
 
     /// Notes a datagram from `address` that is for another epoch 0, or shows another epoch 0. True
-    /// if such datagrams have come for some time. A shorter series means little: a stranger with
+    /// if such datagrams have come for some time. A shorter series means little. A stranger with
     /// another list soon learns this node's epoch, and a node with another list soon learns the
     /// epoch of its members.
     pub(crate) fn stays_elsewhere(&mut self, now: Time, address: SocketAddr) -> bool {
@@ -147,7 +146,6 @@ impl Agreement {
         self.elsewhere.remove(&address);
     }
 
-    /// Notes a datagram of another configuration.
     pub(crate) fn differs(
         &mut self,
         now: Time,
@@ -160,18 +158,19 @@ impl Agreement {
             let begins = || Difference { period: Period::new(now), why: None };
             let difference = self.differing.entry(peer.clone()).or_insert_with(begins);
             difference.period.last = now;
-            // The reason was read once, and lasts as long as the difference.
+            // An earlier datagram may have given the reason, which holds as long as the difference
+            // lasts.
             why = why.or_else(|| difference.why.take());
             difference.why.clone_from(&why);
         }
         let ours = membership.founding();
-        // An asker from outside may have another members list, and founds no cluster.
+        // Only members found clusters: an asker from outside may just have another members list.
         let apart = apart && is_member;
         Notice::Mismatch { peer, address, is_member, theirs, ours, apart, why }
     }
 
-    /// Names all members that differ, also members that have differed too briefly to count in the
-    /// verdict: a [`Notice::Mismatch`] has named these, too.
+    /// Names all members that differ, also members that have differed too briefly to count for the
+    /// quorum: each [`Notice::Mismatch`] has named such members, too.
     pub(crate) fn disagreement(&self, membership: &Membership) -> Option<Notice> {
         let is_member = |name: &&NodeName| membership.position(name).is_some();
         let names = self.differing.keys().filter(is_member).cloned();
@@ -180,8 +179,8 @@ impl Agreement {
         self.hopeless.then_some(Notice::NoQuorumAgrees { differing, members })
     }
 
-    /// Names the silent members that run with another configuration: an operator must mend these
-    /// first.
+    /// Names the silent members that run with another configuration, because an operator must
+    /// change their configuration first.
     pub(crate) fn explain(&self, waiting: Waiting) -> Waiting {
         blame(waiting, |silent| {
             self.differing.keys().find(|member| member.as_str() == silent)?;
@@ -295,7 +294,8 @@ mod tests {
         assert_eq!(agreement.weigh(&membership(), true), None);
     }
 
-    /// Members b and c of an old list are of another cluster now; a names the new members d and e.
+    /// The old list has a, b and c. First b and c differ, then a differs, too. Then a names the new
+    /// members d and e.
     #[test]
     fn unconfirmed_list_is_no_reason_to_give_up() {
         let mut agreement = Agreement::default();
@@ -332,7 +332,7 @@ mod tests {
         let mut agreement = Agreement::default();
         let address = |port: u16| SocketAddr::from(([127, 0, 0, 1], port));
         for millis in (0..10_000).step_by(500) {
-            // After each datagram for another epoch, the sender asks for this epoch.
+            // A datagram for this epoch follows each datagram for another epoch.
             assert!(!agreement.stays_elsewhere(at(millis), address(7)));
             agreement.fits(address(7));
         }

@@ -29,7 +29,7 @@ pub(crate) const TRIES: u32 = 5;
 /// Number of tries after which a grantor counts as silent, if it was silent to an earlier question.
 const TRIES_AGAIN: u32 = 2;
 
-/// Outcome of a question that not every version knows.
+/// Outcome of a question that members of earlier versions do not know.
 pub(crate) enum Outcome<T> {
     /// An answer, and the incarnation that gave it.
     Answer(Inc, T),
@@ -38,7 +38,6 @@ pub(crate) enum Outcome<T> {
     ElseOnly,
 }
 
-/// The epoch that a member has entered.
 #[derive(Clone, Copy)]
 pub(crate) struct Whereabouts {
     pub(crate) epoch: EpochId,
@@ -54,7 +53,7 @@ pub(crate) struct Asker {
     socket: UdpSocket,
     families: Families,
     packer: Packer,
-    /// Members of the epoch for which questions are meant.
+    /// Members of the epoch that the questions are for.
     membership: Arc<Membership>,
     who: Who,
     patience: Duration,
@@ -70,7 +69,8 @@ pub(crate) struct Asker {
     /// the error.
     unsent: BTreeMap<NodeName, String>,
     seal: Option<Seal>,
-    /// Ends look-ups once a quorum of the members that are asked at the same time has answered.
+    /// Shared with askers of the other members: ends look-ups once a quorum of the members has
+    /// answered.
     beside: Option<Enough>,
 }
 
@@ -120,7 +120,7 @@ impl Asker {
         self.who.inc
     }
 
-    /// Asks the members of another epoch from now on.
+    /// Asks for the members of another epoch from now on.
     pub(crate) fn enter(&mut self, membership: &Arc<Membership>) {
         let (epoch, who) = (membership.id(), self.who.clone());
         self.packer = Packer::new(&Envelope { epoch, who });
@@ -130,9 +130,9 @@ impl Asker {
         self.is_behind = false;
     }
 
-    /// Asks `to` for its epoch. A member of an earlier version answers only other questions: such
+    /// Asks `to` for its epoch. A member of an earlier version answers only other questions. Such
     /// an answer counts as the epoch of this asker. `None` for a silent member, which this asker
-    /// asks less often afterwards.
+    /// asks fewer times from then on.
     pub(crate) async fn whereabouts(&mut self, to: &Member) -> Option<Whereabouts> {
         let (start, asker) = (clock::now(), self.who.inc);
         let (epoch, founding) = (self.membership.id(), self.membership.founding());
@@ -230,7 +230,8 @@ impl Asker {
         tokio::time::timeout(patience, answer).await.ok().transpose()
     }
 
-    /// A datagram that `to` alone answers: a host name may lead to another member.
+    /// Begins a datagram that only `to` answers, because the host name of `to` may lead to another
+    /// member.
     fn begin(&self, to: &Member) -> Vec<u8> {
         let mut datagram = self.packer.start();
         let position = self.membership.position(&to.name);
@@ -269,8 +270,8 @@ impl Asker {
 
     /// Asks a question that members of earlier versions do not know, and returns the incarnation
     /// that answered. From the second try on the datagram also holds a question that every version
-    /// knows: about `election`, or for the names of all elections if `election` is `None`. An
-    /// answer to that question tells an old member from a silent one.
+    /// knows: about `election`, or for the names of all elections if `election` is `None`. A member
+    /// that answers only that question is of an earlier version, and not silent.
     pub(crate) async fn ask_new<T>(
         &mut self,
         to: &Member,
@@ -308,7 +309,7 @@ impl Asker {
         Ok(if is_there { Outcome::ElseOnly } else { Outcome::Nothing })
     }
 
-    /// Returns whether anything was sent: a sealed datagram may wait for an earlier greeting.
+    /// Returns whether the datagram was sent: a sealed datagram may have to wait for a welcome.
     async fn send(&mut self, to: SocketAddr, datagram: &[u8]) -> io::Result<bool> {
         let Some(seal) = &mut self.seal else {
             let sent = self.socket.send_to(datagram, self.families.outward(to)).await;
@@ -379,8 +380,8 @@ impl Asker {
             _ => None,
         });
         let theirs = match shown {
-            // A blank has no cluster yet. If the document names the blank's memory, the blank
-            // enters this epoch by itself; otherwise it must be let in.
+            // A blank is in no cluster yet. If the document names the blank's memory, the blank
+            // enters this epoch by itself. Otherwise the members must let it in.
             Some(current) if !current.entered && self.names_memories() => {
                 let seat = self.membership.position(member);
                 if seat.and_then(|seat| self.membership.instance(seat)) != Some(current.instance) {
@@ -478,7 +479,7 @@ impl Asker {
     }
 }
 
-/// Whether an answer is not bound to an epoch.
+/// Whether an answer is valid in any epoch.
 const fn is_free(message: &Message) -> bool {
     matches!(
         message,

@@ -3,8 +3,8 @@
 //! A single member carries a change out, and reports its state each time it is asked. This module
 //! asks another member only if the first member falls silent or has no vote. The first member may
 //! still carry the change out. So a refusal by another member is final only if the latest members
-//! do not show the change. Whether a silent member has begun a change is unknown until the latest
-//! members show it.
+//! do not show the change. A silent member may have begun a change: only the latest members show
+//! whether it has.
 
 use std::io;
 use std::net::SocketAddr;
@@ -135,7 +135,7 @@ impl Change {
         nerio::Change { start, number, what, quorums }
     }
 
-    /// Whether `now` has the change, and `before` has not.
+    /// Whether `now` has the change, and `before` does not have it.
     fn is_seen(&self, before: &Membership, now: &Membership) -> bool {
         if now.id().number <= before.id().number {
             return false;
@@ -144,7 +144,7 @@ impl Change {
         match &self.what {
             SeatChange::Add { name, .. } => now.position(name).is_some(),
             SeatChange::Remove { name } => now.position(name).is_none(),
-            // The change may give another host to a node that was let in before.
+            // The change may give another host to a node that is a member already.
             SeatChange::Replace { name, instance: None, .. } => {
                 now.position(name).is_some() && now.seat(name) != before.seat(name)
             }
@@ -245,7 +245,6 @@ struct Course<'a> {
     has_begun: bool,
 }
 
-/// The answer of a member.
 enum Said {
     State(ChangeState),
     Silent,
@@ -264,7 +263,6 @@ enum Round {
         else_only: Vec<NodeName>,
         differing: Vec<NodeName>,
     },
-    /// The time is over.
     Over,
 }
 
@@ -293,8 +291,8 @@ impl Course<'_> {
         }
     }
 
-    /// The members of the latest epoch, once a member of the list has answered. Before that answer
-    /// no member is asked for the change, so the members stay the same.
+    /// The members of the latest epoch, once a member of the list has answered. Until then this
+    /// process asks no member for the change, so the change cannot begin.
     async fn meet(&mut self) -> Result<FoundMembers, ChangeFailure> {
         let members = self.latest.names().to_vec();
         let mut is_told = false;
@@ -313,7 +311,7 @@ impl Course<'_> {
         }
     }
 
-    /// Whether a refusal may follow from this change itself, which another member has begun.
+    /// Whether a member may refuse only because another member has begun this very change.
     fn may_be_ours(&self, why: &ChangeError) -> bool {
         let before = self.before.as_ref();
         let was_member =
@@ -365,7 +363,7 @@ impl Course<'_> {
         let (mut silent, mut denied) = (Vec::new(), None);
         for (member, mut asker) in seats {
             let Some(said) = self.ask(&mut asker, &member).await else {
-                // An earlier round, if there was one, has more answers.
+                // Keep the answers of an earlier round, which had more time.
                 if self.known.silent.is_empty() {
                     self.known.silent = silent;
                 }
@@ -433,8 +431,8 @@ impl Course<'_> {
         }
     }
 
-    /// The number of `latest`, if that epoch follows the epoch in which this command began: no
-    /// other change was made meanwhile.
+    /// The number of `latest`, if that epoch directly follows the epoch in which this command
+    /// began: then no other change was made meanwhile.
     fn next_epoch(&self, latest: &Membership) -> Option<u64> {
         let number = latest.id().number;
         self.before.as_ref().filter(|before| before.id().number + 1 == number).map(|_| number)
@@ -508,7 +506,6 @@ impl Course<'_> {
         }
     }
 
-    /// The result of `asked`; `None` if the time is over first.
     async fn in_time<T>(&self, asked: impl Future<Output = T>) -> Option<T> {
         let left = self.until.since(clock::now());
         tokio::time::timeout(left, asked).await.ok()
@@ -519,8 +516,8 @@ impl Course<'_> {
     }
 }
 
-/// Whether another member may carry out a change that this member refuses: this member has no vote,
-/// or has not entered the epoch with this number yet.
+/// Whether to ask another member after this refusal: this member has no vote, or has not entered
+/// the epoch with this number yet.
 const fn asks_another(why: &ChangeError, epoch: u64) -> bool {
     match why {
         ChangeError::Outside | ChangeError::NoVote { .. } => true,

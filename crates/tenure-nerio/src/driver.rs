@@ -53,8 +53,8 @@ const FAREWELL: Duration = Duration::from_millis(500);
 pub(crate) struct Wire<T> {
     config: Checked,
     name: NodeName,
-    /// Memberships of the epochs for which this node takes messages; the membership of its
-    /// candidates first.
+    /// Memberships of the epochs for which this node takes messages. The candidates of this node
+    /// use the first one.
     memberships: Vec<Arc<Membership>>,
     transport: Line<T>,
     records: Records,
@@ -71,7 +71,7 @@ pub(crate) struct Wire<T> {
     short_waits: ShortWaits,
     /// The supervisor's watch over this process, if there is a supervisor.
     watched: Option<Arc<Watched>>,
-    /// Notices of grants whose answers have not left.
+    /// Notices of grants, kept until the answers with these grants have left.
     grants: Vec<Notice>,
     inc: Inc,
     /// Epoch and quorum timestamp of the leadership that begins.
@@ -223,7 +223,7 @@ impl<T: Transport> Wire<T> {
         let from = Sender { who, address, proved, epoch };
         if let Some(number) = self.number(epoch) {
             self.on_known_epoch(now, &from, by);
-            // A name may lead to another member than the intended one.
+            // The host name of a member may lead to another member.
             let recipient = recipient(datagram);
             if ![0, number].contains(&recipient) {
                 return self.on_other_recipient(recipient, &from, messages);
@@ -387,8 +387,8 @@ impl<T: Transport> Backend for Wire<T> {
         }
     }
 
-    /// Takes an input if there is one. A socket that is never empty delays a result of the disk by
-    /// at most one datagram.
+    /// Takes an input if there is one. The kinds take turns, so a socket that is never empty delays
+    /// a result of the disk by at most one datagram.
     fn take(&mut self, kind: usize) -> Option<Incoming> {
         match kind {
             0 => return self.flushed.try_recv().ok().map(Incoming::Flushed),
@@ -539,7 +539,8 @@ impl<T: Transport> Backend for Wire<T> {
 
     fn ended(&mut self, end: &End) {
         self.counters.expired += u64::from(*end == End::Lost(Loss::Expired));
-        // The cell has answered the application; other nodes wait for the release.
+        // The application sees the end in the cell already. Send now, because other nodes wait for
+        // the release.
         self.outbox.flush(&mut self.transport, &mut self.places, &mut self.counters);
     }
 

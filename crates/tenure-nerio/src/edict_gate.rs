@@ -25,7 +25,7 @@ pub enum EdictRefused {
     Incomparable {
         offered: Box<EdictTimestamp>,
         newest: Box<EdictTimestamp>,
-        /// Reason for the missing order.
+        /// The reason why the two edicts have no order.
         source: Incomparable,
     },
 }

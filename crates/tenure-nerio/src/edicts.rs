@@ -10,7 +10,7 @@ use tenure_core::nerio::{EdictTimestamp, Inc, QuorumTimestamp};
 use crate::Node;
 use crate::error::{NotLeading, NotWonHere};
 
-/// The order of the edicts of a leadership, and the incarnation of the node that won the
+/// The numbers that order the edicts of a leadership, and the incarnation of the node that won the
 /// leadership.
 pub(crate) struct Source {
     inc: Inc,

@@ -1,4 +1,4 @@
-//! The moment at which enough members have answered a question to all.
+//! Signals that enough members have answered a question to all members.
 
 use std::time::Duration;
 

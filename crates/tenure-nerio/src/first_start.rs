@@ -1,9 +1,9 @@
-//! A member that an operator declared new, and leaders that have led since before its start.
+//! Finds leaders that have led since before the start of a member that an operator declared new.
 //!
 //! The declaration ([`Opening::New`](tenure::state::Opening::New)) is wrong for a member whose
-//! directory was lost. A leader shows the mistake: its first request to the member is a renewal. A
-//! renewal is no proof, because the other members of a new cluster may elect a leader before the
-//! last member starts; so the member only warns.
+//! directory was lost. A leader shows the mistake: its first request to the member is a renewal.
+//! But the other members of a new cluster may elect a leader before the last member starts. So a
+//! renewal is no proof, and the member only warns.
 
 use std::collections::BTreeSet;
 
@@ -19,8 +19,8 @@ const CANDIDATES_MAX: usize = 1_000;
 #[derive(Debug)]
 pub(crate) struct FirstStart {
     began: Time,
-    /// Candidates that asked the member before they led; `None` for a member that was not declared
-    /// new, and after the notice.
+    /// Candidates that asked the member before they led. `None` for a member that was not declared
+    /// new, and once the notice was given.
     candidates: Option<BTreeSet<(NodeName, ElectionName)>>,
 }
 
@@ -71,7 +71,6 @@ mod tests {
         FirstStart::of(at(0), Some(&memory))
     }
 
-    /// A request of the candidate `name` in the election x.
     fn hears(member: &mut FirstStart, seconds: u64, name: &str, leads: bool) -> Option<Notice> {
         let who = Who { name: name.parse().unwrap(), inc: Inc(1) };
         let address = ([127, 0, 0, 1], 1).into();

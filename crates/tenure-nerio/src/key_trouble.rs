@@ -13,8 +13,8 @@ use crate::notice::Notice;
 use crate::places::Places;
 use crate::seal::{Authority, DropReason, is_sealed};
 
-/// Shortest time between two notices that may reach the log. Any process can forge such datagrams.
-/// So in this time only one such datagram may cost more work than its check.
+/// Shortest time between two notices that may reach the log. Any process can forge datagrams that
+/// cause such notices. So within this time only one of these datagrams costs more than its check.
 const BETWEEN: Duration = Duration::from_millis(100);
 
 /// Troubles with the key of a peer.

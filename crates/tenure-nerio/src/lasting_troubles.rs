@@ -1,5 +1,5 @@
-//! Troubles that datagrams showed and an operator must mend, kept for later questions; the log has
-//! each notice once.
+//! Troubles that datagrams showed and an operator must mend. The log has each notice only once, so
+//! these troubles are kept for later questions.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -12,8 +12,8 @@ use crate::notice::{KeyTrouble, Notice};
 
 /// Shortest time for which a trouble lasts after the last datagram that showed it.
 const LATELY: Duration = Duration::from_secs(60);
-/// Maximum number of strangers kept: their datagrams can be forged, and members have places of
-/// their own.
+/// Maximum number of strangers whose troubles are kept, because their datagrams can be forged.
+/// Members have places of their own.
 const STRANGERS_MAX: usize = 4;
 
 #[derive(Debug)]
@@ -22,13 +22,14 @@ pub(crate) struct LastingTroubles {
     lately: Duration,
     /// The troubles, by kind and by the address of the sender.
     heard: BTreeMap<(Kind, SocketAddr), Trouble>,
-    /// Notice that this node receives at another address than the members list says.
+    /// Notice that this node receives at another address than the members list names.
     elsewhere: Option<Notice>,
     /// Notice that the leaders of this node have no spare member.
     no_spare: Option<Notice>,
     /// Notice that the network has outgrown the lease of this node.
     outgrown: Option<Notice>,
-    /// Notices about nodes with empty directories that wait to be let in, by their names.
+    /// Notices about nodes with empty directories that wait to be let in, by the names of these
+    /// nodes.
     awaited: BTreeMap<NodeName, Notice>,
 }
 
@@ -109,8 +110,8 @@ impl LastingTroubles {
     }
 
     /// Ends troubles with `address` after a datagram that fits this configuration and member.
-    /// Troubles with its key end only if the datagram was `sealed`: a node whose key is not
-    /// accepted may also send unsealed datagrams.
+    /// Troubles with the sender's key end only if the datagram was `sealed`: a node whose key is
+    /// not accepted may also send unsealed datagrams.
     pub(crate) fn fits(&mut self, address: SocketAddr, sealed: bool) {
         for kind in [Kind::Configuration, Kind::Exchanged] {
             self.heard.remove(&(kind, address));

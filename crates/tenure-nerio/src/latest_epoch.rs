@@ -2,12 +2,12 @@
 //!
 //! The settings of such a process may lack members, or name old ones. So the process asks the
 //! members that its settings name for their epoch, and puts its questions to the members of the
-//! latest epoch. The settings count if they have that epoch, or if no quorum of their members names
-//! another cluster: a single stray member must not speak for all.
+//! latest epoch. The process uses the members of its settings if they are the latest, or if no
+//! quorum of them names another cluster: a single stray member must not speak for all.
 //!
-//! A list may be so old that no quorum of it is left in the cluster. No answer distinguishes
-//! such a list from a list with a stray member. So the process keeps to its list, and learns which
-//! other members the members of the list name ([`OldList`]).
+//! A list may be so old that no quorum of it is left in the cluster. No answer distinguishes such a
+//! list from a list with a stray member. So the process keeps to its list, and reports which other
+//! members the members of the list name ([`OldList`]).
 
 use std::io;
 use std::net::SocketAddr;
@@ -24,20 +24,18 @@ use crate::keys::Keys;
 /// meanwhile.
 pub(crate) const AGAIN_MAX: u32 = 2;
 
-/// The members of the latest epoch.
 pub(crate) struct FoundMembers {
     pub(crate) membership: Arc<Membership>,
     /// The [seats] of the membership, and a socket for questions to each.
     pub(crate) seats: Vec<(Member, Asker)>,
-    /// Whether a member of the list has answered.
     pub(crate) is_heard: bool,
-    /// Set if the membership comes from the list, but all members that answer are in other
+    /// Set if the membership is that of the list although all members that answer are in other
     /// clusters.
     pub(crate) old_list: Option<OldList>,
 }
 
-/// A members list of which no quorum is in one cluster. The list is old, or the members that answer
-/// are strays.
+/// A members list of which no quorum is in one cluster. Either the list is old, or some members
+/// that answer belong to another cluster.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error(
     "{}: {} {} in epoch {} with the members {}, and {}",
@@ -128,8 +126,8 @@ pub(crate) fn seats(config: &Checked, membership: &Membership) -> Vec<Member> {
 }
 
 /// Asks the members that the settings name for their epoch, and one of them for the document of the
-/// latest epoch. Takes a round trip if the settings have that epoch. An error says that there is no
-/// socket. Cancel safe.
+/// latest epoch. Takes a round trip if the settings have that epoch. Fails if there is no socket.
+/// Cancel safe.
 pub(crate) async fn find(
     config: &Checked,
     keys: Option<&Keys>,
@@ -139,7 +137,7 @@ pub(crate) async fn find(
 }
 
 /// Like [`find`], with the members of `known`: the members of the settings, or of an epoch that was
-/// found before. After a change no quorum of an older list may be left.
+/// found before. An older list may have no quorum left after a change.
 pub(crate) async fn find_after(
     config: &Checked,
     known: &Arc<Membership>,
@@ -160,8 +158,8 @@ pub(crate) async fn find_after(
         };
         asker.enter(&membership);
         let is_other = |at: Whereabouts| at.founding != membership.founding();
-        // A blank has no cluster yet, so its epoch proves nothing, except in an upgraded epoch:
-        // there it proves other settings.
+        // A blank has no cluster yet, so its epoch proves nothing. In an upgraded epoch there is an
+        // exception: another epoch of a blank proves other settings.
         let is_of_settings = membership.document().origin == Origin::Upgraded;
         let has_cluster = |at: Whereabouts| at.entered || is_of_settings;
         if at.is_some_and(|at| is_other(at) && has_cluster(at)) {
@@ -172,8 +170,8 @@ pub(crate) async fn find_after(
     Ok(FoundMembers { membership, seats: found, is_heard, old_list })
 }
 
-/// The members of `known` and their epochs, as soon as a quorum of them has entered one epoch: a
-/// silent member delays no question to the others.
+/// Asks all members of `known` at once for their epochs, and returns as soon as a quorum of them
+/// has entered one epoch. So a silent member delays nothing.
 async fn ask_listed(
     config: &Checked,
     known: &Arc<Membership>,
@@ -199,7 +197,7 @@ async fn ask_listed(
     Ok(all)
 }
 
-/// The answers, by the positions of their members in the list of the settings.
+/// The answers, by the positions of their members in `own`.
 fn answers(own: &Membership, all: &[Listed]) -> Vec<(usize, Whereabouts)> {
     let answer = |listed: &Listed| Some((own.position(&listed.member.name)?, listed.at?));
     let mut answers: Vec<_> = all.iter().filter_map(answer).collect();
@@ -207,8 +205,8 @@ fn answers(own: &Membership, all: &[Listed]) -> Vec<(usize, Whereabouts)> {
     answers
 }
 
-/// Whether a quorum of the list has entered one epoch. Blanks name the epoch of their settings, and
-/// the last member that remembers a later epoch may answer after a quorum of blanks.
+/// Whether a quorum of the list has entered one epoch. Blanks do not count: a quorum of blanks may
+/// answer before the last member that remembers a later epoch.
 fn is_enough(own: &Membership, all: &[Listed]) -> bool {
     let entered = answers(own, all).into_iter().filter(|(_, at)| at.entered);
     let epochs = entered.map(|(member, at)| (member, at.epoch));
@@ -223,7 +221,7 @@ async fn latest(
     listed: &mut [Listed],
 ) -> (Arc<Membership>, Option<OldList>) {
     let mut named = answers(own, listed);
-    // Until a new cluster has been founded, no member has entered an epoch.
+    // Before a new cluster is founded, no member has entered an epoch, so use all answers.
     let has_entered = named.iter().any(|(_, at)| at.entered);
     if has_entered {
         named.retain(|(_, at)| at.entered);
@@ -238,7 +236,7 @@ async fn latest(
         }
         Some(_) => (Arc::clone(own), None),
         None if has_entered => match elsewhere(config, own, &named, listed).await {
-            // The list names the members of that epoch. The cluster was founded with other members.
+            // The list is right, though the cluster was founded with other members.
             Some(OldList { members, .. }) if is_list_of(own, &members, &named) => (members, None),
             old_list => (Arc::clone(own), old_list),
         },
@@ -246,7 +244,8 @@ async fn latest(
     }
 }
 
-/// The epoch that members of the list `own` name, if no member names the cluster of the list.
+/// The latest epoch that members of the list `own` name, if no member names the cluster of the
+/// list.
 async fn elsewhere(
     config: &Checked,
     own: &Membership,
@@ -264,7 +263,7 @@ async fn elsewhere(
 }
 
 /// Whether the list `own` has just the members and the quorums of an epoch, and all members that
-/// answer are of its cluster. Then the list is right, however few of them answer.
+/// answer are of its cluster. Then the list is right, even if only a few of its members answer.
 fn is_list_of(own: &Membership, of: &Membership, named: &[(usize, Whereabouts)]) -> bool {
     let is_one_cluster = named.iter().all(|(_, at)| at.founding == of.founding());
     let is_same = own.names() == of.names() && own.document().quorums == of.document().quorums;

@@ -14,9 +14,9 @@ use crate::verifications::Proof;
 
 impl Node {
     /// Asks a leader whether it leads (section 10.5), again and again until it answers or
-    /// `patience` is over. The answer holds until its end, whatever happens to the leader, because
-    /// the leader does not release before that end. Use this for recipients that cannot check a
-    /// fence. Cancel safe.
+    /// `patience` is over. The answer promises a leadership until an instant. The promise holds
+    /// whatever happens to the leader, because no release comes before that instant. Use this for
+    /// recipients that cannot check a fence. Cancel safe.
     pub async fn verify(
         &self,
         election: &ElectionName,
@@ -24,7 +24,7 @@ impl Node {
         patience: Duration,
     ) -> Result<Verified, VerifyError> {
         let again = (self.config().round_trip * 2).max(Duration::from_millis(20));
-        // All repetitions share a channel: a late answer to an earlier question counts as well.
+        // All repetitions share a channel, so a late answer to an earlier question counts, too.
         let (reply, mut answers) = mpsc::unbounded_channel();
         let ask = async {
             loop {

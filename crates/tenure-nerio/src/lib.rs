@@ -48,12 +48,12 @@
 //! assert!(leadership.is_current() && leadership.remaining() > Some(Duration::ZERO));
 //! let mut gate = FenceGate::default();
 //! gate.admit(leadership.fence())?;
-//! // Nerio also has edicts, which are in order with those of the same leader, too.
+//! // Nerio also has edicts, which put all orders of one leader in order, too.
 //! let mut edict_gate = EdictGate::new();
 //! let edict = one.edicts(&leadership)?.create()?;
 //! edict_gate.admit(&edict)?;
 //!
-//! // The leader itself verifies its leadership, and keeps its promise whatever happens.
+//! // The leader itself confirms that it leads, and promises to lead until `asked.until`.
 //! let billing = leadership.election();
 //! let asked = two.verify(billing, one.address(), Duration::from_secs(5)).await?;
 //! assert_eq!(asked.leader.as_str(), "one");

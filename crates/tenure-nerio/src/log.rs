@@ -8,8 +8,8 @@ use crate::notice::Notice;
 
 /// Logs `notice` unless it was logged already; true if it was logged now.
 pub(crate) fn notice(repeats: &mut Repeats, now: Time, notice: &Notice) -> bool {
-    // Another wording of these two notices is no news. All grantors report the same two processes
-    // one after the other, and a silent name server fails in several ways.
+    // Another wording of these two notices is no news. For a shared name, all grantors report the
+    // same two processes one after the other. A silent name server fails in several ways.
     let same = matches!(
         notice,
         Notice::Protocol { event: OwnEvent::NameShared { .. }, .. } | Notice::Unresolved { .. }
@@ -27,8 +27,8 @@ pub(crate) fn notice(repeats: &mut Repeats, now: Time, notice: &Notice) -> bool 
             return false;
         }
     }
-    // The macros format the notice only for an enabled level: each grant has a notice, but few logs
-    // print a line for it.
+    // Each grant has a notice, but few logs print it. So let the macros format a notice only if its
+    // level is enabled.
     match notice {
         Notice::Protocol {
             event:
@@ -62,7 +62,7 @@ pub(crate) fn notice(repeats: &mut Repeats, now: Time, notice: &Notice) -> bool 
     true
 }
 
-/// The reasons without their numbers, which differ each time.
+/// The reasons without their numbers, which change each time.
 fn reasons(why: &[(NodeName, Hindrance)]) -> String {
     let digits = |text: String| text.replace(|letter: char| letter.is_ascii_digit(), "");
     why.iter().map(|(by, why)| format!("{by}: {};", digits(why.to_string()))).collect()
@@ -71,15 +71,14 @@ fn reasons(why: &[(NodeName, Hindrance)]) -> String {
 const UNRESOLVED: &str = "unresolved";
 const OF_A_MEMBER: &str = "mismatch of a member";
 
-/// Notes that this member has this configuration again, so that another difference is news.
+/// Notes that this member has the same configuration again, so that the next difference is logged.
 pub(crate) fn mismatch_is_over(repeats: &mut Repeats, member: &NodeName) {
     repeats.forget(OF_A_MEMBER, member.as_str());
 }
 
-/// Kind and subject of a notice that every datagram repeats.
-///
-/// Forged datagrams can name any sender. Members have room of their own, so no flood of others
-/// silences a notice about a member.
+/// Kind and subject of a notice that every datagram may cause again. Forged datagrams can name any
+/// sender. Notices about members have a kind of their own, so a flood of other datagrams does not
+/// suppress them.
 fn lasting(notice: &Notice) -> Option<(&'static str, String)> {
     match notice {
         Notice::Mismatch { peer, is_member: true, .. } => Some((OF_A_MEMBER, peer.to_string())),
@@ -113,7 +112,7 @@ fn lasting(notice: &Notice) -> Option<(&'static str, String)> {
     }
 }
 
-/// Kind and subject of a core event that every datagram repeats.
+/// Kind and subject of a core event that every datagram may cause again.
 fn lasting_event(
     election: Option<&ElectionName>,
     event: &OwnEvent,

@@ -140,8 +140,8 @@ impl Node {
         self.shared.notices.listen()
     }
 
-    /// The address at which this node asks that member; other nodes may use another of its
-    /// addresses. `None` without such a member, or without an address. Cancel safe.
+    /// The address at which this node asks that member. Other nodes may use another of the member's
+    /// addresses. `None` if there is no such member, or the member has no address. Cancel safe.
     pub async fn place(&self, member: NodeName) -> Option<SocketAddr> {
         self.shared.driver.ask(|reply| Ask::Place { member, reply }).await.flatten()
     }
@@ -191,9 +191,9 @@ impl Node {
     }
 
     /// Gives up every claim, and waits until a quorum knows of that, or half a second has passed.
-    /// Afterwards the address and the state directory are free for the next start; only a write
-    /// that hangs for longer than a second keeps the directory locked. Every handle of this node
-    /// then reports that it does not lead.
+    /// Afterwards the address and the state directory are free for the next start. Only a write
+    /// that hangs for longer than a second keeps the directory locked. From then on every handle of
+    /// this node reports that it does not lead.
     ///
     /// Work under a leadership must have ended before this call. Dropping the future changes
     /// nothing: the node closes all the same.
@@ -202,8 +202,8 @@ impl Node {
     }
 
     /// The keys that this node uses and accepts, and the nodes that have shown a key since the
-    /// start; `None` if the node has no keys, or is closed. Each call makes a member ask all
-    /// others, so that the next call knows their answers. Cancel safe.
+    /// start. `None` if the node has no keys, or is closed. Each call makes a member ask all other
+    /// members, so that the next call knows their answers. Cancel safe.
     pub async fn keyring(&self) -> Option<Keyring> {
         self.shared.driver.ask(Ask::Keyring).await.flatten()
     }
@@ -237,8 +237,8 @@ impl Node {
     /// process frees its elections at once. The watch lasts until the returned value is dropped.
     /// Call this on a member, as grantors believe no other node. A process asks by
     /// [`Builder::supervised_by`]. Users that may open the socket (mode 660) can free the elections
-    /// of *every* process that names this node. After a start of this node, such a user can claim
-    /// the incarnation of a process before the process connects again.
+    /// of *every* process that names this node as its supervisor. After a start of this node, such
+    /// a user can claim the incarnation of a process before the process connects again.
     pub fn supervise(&self, path: &Path) -> io::Result<Supervisor> {
         let Shared { config, who, driver, .. } = &*self.shared;
         let driver = Arc::downgrade(driver);

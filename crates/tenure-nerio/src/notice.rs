@@ -101,7 +101,7 @@ pub enum Notice {
     NoQuorumAgrees { differing: Vec<NodeName>, members: usize },
     /// A quorum of members may run with this node's configuration again.
     QuorumMayAgree,
-    /// This grantor receives at another address than the members list says. Behind a relay that is
+    /// This grantor receives at another address than the members list names. Behind a relay this is
     /// right; without a relay no node reaches this grantor.
     ListensElsewhere {
         here: SocketAddr,
@@ -125,12 +125,12 @@ pub enum Notice {
         /// Host and port of the member in the list.
         host: String,
         error: String,
-        /// Whether the name gave an address before, which the node still tries.
+        /// Whether the name gave an address before. The node still tries that address.
         known: bool,
     },
     /// The name of a member's host gives other addresses than before, or gives addresses again.
     Resolved { member: NodeName, host: String, addresses: Vec<SocketAddr> },
-    /// Two members are at one address, so one of them is not found: a member takes no message for
+    /// Two members have one address, so one of them is not reached: a member takes no message for
     /// another member.
     AtOneAddress { members: [NodeName; 2], address: SocketAddr },
     /// A member was heard at the address of another member: the members lists differ, or a process
@@ -191,7 +191,7 @@ pub enum Notice {
         /// Path, and duration of the flush, in words.
         error: String,
     },
-    /// The supervisor does not watch this process, for this reason, or watches it no more.
+    /// The supervisor does not watch this process, or no longer watches it, for this reason.
     Unwatched { supervisor: NodeName, socket: PathBuf, why: String },
     /// The supervisor watches this process.
     Watched { supervisor: NodeName },
@@ -468,8 +468,8 @@ mod tests {
         assert!(other(None).to_string().starts_with(said));
     }
 
-    /// Without a table a node that never granted looks like a node whose table was removed; every
-    /// other memory has a single reason.
+    /// Without a table, a node that never granted looks like a node whose table was removed. Every
+    /// other memory has a single reason to wait.
     #[test]
     fn wait_names_the_known_reason() {
         let reserve = Fence::NONE;

@@ -1,9 +1,9 @@
 //! Orders from elsewhere to resign or hand over, which the members pass on to a leader.
 //!
-//! An order names the fence of the leadership that is to end, so that the order ends no later
-//! leadership, however often and whenever it arrives. The program of the leading node obeys, or
-//! goes on: its node emits [`OwnEvent::Ordered`](crate::OwnEvent::Ordered). An order that was
-//! passed on may still be lost. So ask which node leads
+//! An order names the fence of the leadership that is to end. So the order ends no later
+//! leadership, however often and whenever it arrives. The leading node emits
+//! [`OwnEvent::Ordered`](crate::OwnEvent::Ordered), and its program decides whether to obey. An
+//! order that was passed on may still be lost. So ask which node leads
 //! ([`lists::candidates`](crate::lists::candidates)) until the leadership with that fence is over.
 
 use std::io;
@@ -66,8 +66,8 @@ pub enum GiveError {
 }
 
 impl Order {
-    /// An order to end the leadership of `election` with this fence. Afterwards `next` is to lead
-    /// or, if that is `None`, any candidate that wins. Fails when the system gives no random
+    /// An order to end the leadership of `election` with this fence. Then the candidate `next` is
+    /// to lead, or any candidate if `next` is `None`. Fails when the system gives no random
     /// numbers.
     pub fn new(
         election: ElectionName,
@@ -113,8 +113,8 @@ pub(crate) fn obeys_unsealed(
         && memberships.iter().all(|one| seats(config, one).iter().all(is_near))
 }
 
-/// Checks whether members obey an order in `election` with these keys, as far as the settings say
-/// where members are: [`give`] checks the other members, too.
+/// Checks whether members obey an order in `election` with these keys, by the addresses in the
+/// settings. [`give`] also checks the addresses of the latest members.
 pub fn check(
     config: &Checked,
     keys: Option<&Keys>,
@@ -136,8 +136,8 @@ pub fn check(
     }
 }
 
-/// Gives `order` to every member, from sockets of its own on `from`. Returns the answer of each
-/// member: first the members that the settings name, then the others by name. Takes two round
+/// Gives `order` to every member, from new sockets on the address `from`. Returns the answer of
+/// each member: first the members that the settings name, then the others by name. Takes two round
 /// trips, longer when a member is silent. Cancel safe.
 pub async fn give(
     config: &Checked,

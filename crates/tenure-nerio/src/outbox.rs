@@ -16,7 +16,7 @@ use crate::places::Places;
 use crate::transport::Transport;
 
 const SPARE: usize = 64;
-/// Maximum number of urgent messages, for which callers may wait. A larger number is a burst of
+/// If more messages than this wait, [`hurry`](Outbox::hurry) sends none: they are a burst of
 /// renewals, which share datagrams with later messages.
 const HURRIED_MAX: usize = 4;
 /// Maximum number of epochs whose packers are kept.
@@ -230,7 +230,7 @@ mod tests {
     use super::*;
     use crate::transport::tests::Silent;
 
-    /// Messages of one node for one address, under as many epochs as are kept and one more.
+    /// A node sends messages to one address, under one epoch more than the packers that are kept.
     #[test]
     fn epochs_share_no_datagram() {
         let list = members("a=127.0.0.1:7101").unwrap();

@@ -23,7 +23,6 @@ pub struct Clocks {
     pub is_wrong: bool,
 }
 
-/// A request of the node itself.
 pub(crate) enum Ask {
     Verify {
         election: ElectionName,
@@ -50,7 +49,7 @@ pub(crate) enum Ask {
     },
 }
 
-/// A question about clocks, or an order.
+/// A question about clocks, or an order to compare them.
 pub(crate) enum ClockAsk {
     Show(oneshot::Sender<Clocks>),
     /// Compare all clocks anew; answers whether the node had taken its own clock to be wrong.

@@ -21,16 +21,17 @@ use crate::state::{self, Flusher, Grantor, Grants, MemoryError, StateDir, WriteE
 /// The storage of a grantor's memory.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Storage {
-    /// A state directory: a restart of the process costs nothing, a restart of the machine one
-    /// quarantine.
+    /// A state directory. A restart of the process costs no time, and a restart of the machine
+    /// costs one quarantine.
     Directory {
         /// Directory of this grantor alone.
         path: PathBuf,
         /// Whether this is the cluster's very first start.
         opening: Opening,
     },
-    /// No storage. Each restart waits out all leases and reads the fences from a full quorum of
-    /// others. With three grantors, two such restarts at once stop all elections for good.
+    /// No storage. After each restart the grantor waits for all leases to end, and reads the fences
+    /// from a full quorum of others. If two of three grantors restart at once, no election ever has
+    /// a leader again.
     Memory {
         /// Whether this is the cluster's very first start: nothing was ever granted.
         opening: Opening,
@@ -41,14 +42,15 @@ pub enum Storage {
 /// flushed.
 const CHECK: Duration = Duration::from_secs(1);
 
-/// Pause between two checks while the grantor grants. A check before each grant takes two fifths of
-/// the processor time of a grantor with 10,000 elections. Such a check also misses a directory that
-/// is removed just after the check. A lost directory breaks no promise: the grantor stops granting
-/// once a check does not find the directory, and the next start waits for earlier promises to end.
+/// Pause between two checks while the grantor grants. A check before each grant would take two
+/// fifths of the processor time of a grantor with 10,000 elections, and would still miss a
+/// directory that is removed just after the check. A lost directory breaks no promise: the grantor
+/// stops granting once a check does not find the directory, and the next start waits for earlier
+/// promises to end.
 const CHECK_WHILE_WRITTEN: Duration = Duration::from_millis(50);
 
-/// Pause after a record before a check is requested. A candidate may also wait for another grantor
-/// on this machine, and the thread that checks would take the processor of that grantor.
+/// Pause after a record before a check is requested. The thread that checks must not take the
+/// processor from another grantor on this machine, for which a candidate may be waiting.
 const CHECK_DELAY: Duration = Duration::from_millis(1);
 
 /// Age after which a check proves nothing any more.
@@ -62,7 +64,7 @@ pub(crate) struct Records {
     directory: Option<StateDir>,
     flushes: Option<FlushThread>,
     flushed: channel::UnboundedSender<(Ticket, Result<(), WriteError>)>,
-    /// Lost part of the memory, for which this start waits.
+    /// The part of the memory that was lost, for which this start waits.
     pub(crate) forgot: Forgot,
     pub(crate) damage: Option<String>,
     /// Time of the last request for a check of the directory.
@@ -73,8 +75,8 @@ pub(crate) struct Records {
 
 pub(crate) type FlushAnswers = channel::UnboundedReceiver<(Ticket, Result<(), WriteError>)>;
 
-/// Adds the clock of this start to a memory: the members of a new cluster go by that clock. For a
-/// memory that has entered no epoch, a clock that is certainly wrong is an error.
+/// Adds the wall clock of this start to a memory: the members of a new cluster compare these times.
+/// For a memory that has entered no epoch, a clock that is certainly wrong is an error.
 fn with_clock(memory: Memory, wall: WallTime) -> Result<Memory, MemoryError> {
     let wall = match memory.kept {
         Kept::Nothing => state::identity::checked(wall)?,
@@ -156,8 +158,8 @@ impl Records {
     }
 
     /// Asks for a check of the directory, if a record was written at least [`CHECK_DELAY`] ago and
-    /// the last check is too old. Called when answers have left, so that no caller waits for the
-    /// thread that checks. Without a call the thread checks within [`CHECK`].
+    /// the last check is too old. Call this when answers have left, so that no caller waits for the
+    /// thread that checks. Even without a call the thread checks within [`CHECK`].
     pub(crate) fn look(&mut self) {
         let Some(written) = self.written else { return };
         let now = clock::now();
@@ -188,8 +190,8 @@ impl Records {
             None => self.flushed.send((ticket, Ok(()))).is_ok(),
         };
         if !under_way {
-            // The thread is gone, so nothing is written any more. The send fails if the reader of
-            // the answers is gone as well; ignore that.
+            // The thread is gone, so the write fails. If the reader of the answers is gone as well,
+            // this send fails; ignore that.
             let _ = self.flushed.send((ticket, Err(WriteError::NoThread)));
         }
     }
@@ -224,7 +226,8 @@ struct FlushThread {
 /// The results of checks whether the next start would find the directory.
 #[derive(Default)]
 struct Looks {
-    /// Whether a check is under way: while the disk hangs, checks would pile up.
+    /// Whether a check is requested or runs. No other check is requested meanwhile, because checks
+    /// would pile up while the disk hangs.
     asked: AtomicBool,
     /// Whether a record was written since the start of the last check.
     written: AtomicBool,
@@ -238,7 +241,7 @@ impl Looks {
     fn ended(&self, began: Time, lost: bool) {
         self.lost.store(lost, Ordering::Relaxed);
         self.began.store(began.as_nanos(), Ordering::Relaxed);
-        // A thread that sees `asked` cleared also sees the results.
+        // A thread that sees `asked` cleared also sees the fields above.
         self.asked.store(false, Ordering::Release);
     }
 }
@@ -265,7 +268,8 @@ impl FlushThread {
         };
         let thread = thread::Builder::new().name("tenure-flush".to_owned());
         if let Err(error) = thread.spawn(work) {
-            // Orders are answered as failed writes: the channel is closed.
+            // Without the thread the channel is closed, and each order is answered as a failed
+            // write.
             tracing::error!(%error, "no thread for flushes");
         }
         Self { flushes, looks, ended }
@@ -279,7 +283,7 @@ impl FlushThread {
             // The disk is slow, and the last requested check still waits for it.
             return false;
         }
-        // This process may have been stopped for long, so the age of the check counts, too.
+        // This process may have been stopped for long, so compare the age of the check, too.
         let began = Time::from_nanos(self.looks.began.load(Ordering::Relaxed));
         now.since(began) < STALE && !self.looks.lost.load(Ordering::Relaxed)
     }
@@ -315,7 +319,7 @@ fn flush_all(
                 written = answer.is_ok();
                 found = true;
                 if matches!(answer, Err(WriteError::State(Lost { .. }))) {
-                    // Count this as a check that does not find the directory.
+                    // Let this count like a check that does not find the directory.
                     looks.lost.store(true, Ordering::Relaxed);
                 }
                 (ticket, answer)
@@ -328,9 +332,10 @@ fn flush_all(
                 if doubt && answer.is_err() {
                     flusher.distrust();
                 }
-                // The first check may have run while a file was given its name.
+                // Remove the table only after two failed checks: the first may have run while a
+                // file got its name.
                 doubt = answer.is_err();
-                // While flushes fail, the core tries again by itself.
+                // While flushes fail, the core tries again by itself, so do not report this check.
                 if !written || answer.is_ok() == found {
                     continue;
                 }
@@ -338,7 +343,7 @@ fn flush_all(
                 (Ticket::NONE, answer)
             }
             Err(RecvTimeoutError::Disconnected) => {
-                // Decide now: the next start does not check.
+                // The node is closing, so no second check follows.
                 if flusher.check().is_err() {
                     flusher.distrust();
                 }
@@ -364,7 +369,8 @@ mod tests {
         Config::new("c".parse().unwrap(), members).check().unwrap()
     }
 
-    /// A grantor that waits for old leases may write nothing meanwhile, so no write finds the loss.
+    /// A grantor that waits for old leases may write nothing meanwhile. So a check must find the
+    /// loss without a write.
     #[test]
     fn lost_directory_is_reported_unasked() {
         let parent = tempfile::tempdir().unwrap();
@@ -396,8 +402,8 @@ mod tests {
         drop(records);
     }
 
-    /// The next start would take the rest of a table for a table of fewer elections. So the error
-    /// itself asks for a check.
+    /// The next start would take the rest of a table for a table of fewer elections. So a failed
+    /// write by itself leads to a check, which removes the rest.
     #[test]
     fn rest_of_table_is_removed() {
         let parent = tempfile::tempdir().unwrap();
@@ -439,7 +445,7 @@ mod tests {
         }
     }
 
-    /// Another process could hold the directory as well.
+    /// Without the lock another process could use the directory, too.
     #[test]
     fn missing_lock_stops_grants() {
         let parent = tempfile::tempdir().unwrap();

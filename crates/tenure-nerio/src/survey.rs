@@ -27,10 +27,10 @@ pub(crate) const ELECTIONS_MAX: usize = 100_000;
 /// Patience of a survey with a silent name server.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum NameServers {
-    /// Waits until half a second after a quorum has answered, to report soon which names are
-    /// missing.
+    /// Waits until half a second after a quorum has answered. So the caller soon learns which names
+    /// are missing.
     Briefly,
-    /// Waits until the look-up is over, 5 s at most, because a late answer is still used.
+    /// Waits until the look-up is over, 5 s at most, and still uses a late answer.
     Patiently,
 }
 
@@ -41,7 +41,8 @@ pub struct Survey {
     pub members: BTreeMap<NodeName, Option<Service>>,
     /// Each election with a live grant, and the holder at each member that answered.
     pub elections: BTreeMap<ElectionName, BTreeMap<NodeName, Option<Holder>>>,
-    /// Longest lease that each member gives or will give, as far as an election shows it.
+    /// Longest lease that each member gives, or will give, as far as an answer about an election
+    /// shows it.
     pub longest: BTreeMap<NodeName, Duration>,
     /// Members that were started with a larger maximum lease, which they do not give yet.
     pub raising: BTreeMap<NodeName, Raising>,
@@ -54,7 +55,7 @@ pub struct Survey {
     /// Members to which the system refuses to send, with the address and the error. They count as
     /// silent.
     pub unsent: BTreeMap<NodeName, String>,
-    /// Set if all members of the settings that answer are in other clusters.
+    /// Set if all members of the settings that answer are in other clusters, as in an old list.
     pub old_list: Option<OldList>,
     /// Members of the epoch that the members name, and their quorums.
     pub membership: Arc<Membership>,
@@ -107,11 +108,11 @@ impl Survey {
         }
     }
 
-    /// The reason why a restart of another grantor now could cost a leadership; `None` if every
+    /// The reason why a restart of another grantor now could cost a leadership. `None` if every
     /// grantor serves, and every leader has its latest lease from all of them.
     ///
     /// `before` is the survey before this one. Only two surveys show that a leader renews. If a
-    /// leader does not renew, the restart must wait for the end of its lease, however long.
+    /// leader does not renew, the restart must wait until its lease has ended.
     #[must_use]
     pub fn obstacle(&self, before: Option<&Self>) -> Option<Unsafe> {
         if let Some(lost) = self.lost() {
@@ -143,9 +144,9 @@ impl Survey {
     }
 
     /// The members that lost their memory, if they are a quorum: the other members may not know the
-    /// lost grants. Each of these members says itself that the cluster is not new. The answers of
-    /// the other members prove nothing: a new cluster has members that wait for old leases, or
-    /// serve already, while its last founders still ask.
+    /// lost grants. Each of these members reports by itself that the cluster is not new. The
+    /// service of the other members proves nothing: a new cluster, too, has members that wait for
+    /// old leases or serve, while its last founders still ask.
     fn forgetful(&self) -> Option<Unsafe> {
         let lost = Some(Service::Recovering { known: true });
         let is_lost = |name: &&NodeName| self.members.get(*name) == Some(&lost);
@@ -156,7 +157,8 @@ impl Survey {
         never.then(|| Unsafe::Lost { lost: lost.into_iter().cloned().collect() })
     }
 
-    /// The member that lags behind the newest grant to the leader, if there is one.
+    /// The obstacle of a member that has not granted the leader's latest lease, if there is such a
+    /// member.
     fn unrenewed(
         &self,
         election: &ElectionName,
@@ -164,13 +166,14 @@ impl Survey {
         before: Option<&Self>,
     ) -> Option<Unsafe> {
         let leading = || grants.values().flatten().filter(|holder| holder.leading);
-        // Values of `start` are comparable within one incarnation. The incarnation with the highest
-        // fence leads, or is about to.
+        // Values of `start` are comparable within one incarnation only. The incarnation with the
+        // highest fence leads, or is about to lead.
         let newest = leading().max_by_key(|holder| (holder.fence, holder.start))?;
         let same = |holder: &Option<Holder>| {
             holder.as_ref().is_some_and(|h| h.who == newest.who && h.start == newest.start)
         };
-        // A grant under an earlier lease-max counts until the next renewal, and no longer.
+        // A member may now give shorter leases than this one. Such a member keeps its earlier
+        // grant, and refuses the next renewal.
         let is_short =
             |member: &&NodeName| self.longest.get(*member).is_some_and(|l| *l < newest.lease);
         let behind = grants.iter().find(|(_, holder)| !same(holder)).map(|(member, _)| member);
@@ -197,8 +200,8 @@ impl Survey {
     }
 }
 
-/// Whether some member has granted to `holder` again between two surveys. Grants of different
-/// members are not compared: a member may have missed a grant from long ago.
+/// Whether some member has granted to `holder` again between two surveys. Compares each member's
+/// grants only with its own, because a member may have missed a grant from long ago.
 fn has_renewed(
     holder: &Holder,
     before: &BTreeMap<NodeName, Option<Holder>>,
@@ -212,10 +215,10 @@ fn has_renewed(
     })
 }
 
-/// Asks every member for its elections and its grant in each, from sockets of its own on `from`.
-/// Takes a few round trips for each election, longer when a member is silent: the survey no longer
-/// asks a member after one unanswered question. A member to which the system cannot send counts as
-/// silent; an error says that there is no socket. The keys must allow questions about all
+/// Asks every member for its elections and its grant in each, from new sockets on the address
+/// `from`. Takes a few round trips for each election, and longer when a member is silent. The
+/// survey stops asking a member after one unanswered question. A member to which the system cannot
+/// send counts as silent. Fails if there is no socket. The keys must allow questions about all
 /// elections. Cancel safe.
 pub async fn survey(
     config: &Checked,
@@ -252,7 +255,7 @@ pub async fn survey(
                 *known = None;
                 continue;
             };
-            // The service may have changed since the question for names; the worse service counts.
+            // The service may have changed since the question for names. Keep the worse service.
             *known = Some(if service == Service::Serving { state.service } else { service });
             longest.insert(member.name.clone(), state.delta_max);
             raising.extend(state.raise.map(|raise| (member.name.clone(), *raise)));
@@ -280,9 +283,9 @@ pub async fn survey(
     })
 }
 
-/// Asks every member for one election, from sockets of its own on `from`. Takes a few round trips,
-/// longer when a member is silent; waits [`Briefly`](NameServers::Briefly) for name servers. A
-/// member to which the system cannot send counts as silent; an error says that there is no socket.
+/// Asks every member for one election, from new sockets on the address `from`. Takes a few round
+/// trips, and longer when a member is silent. Waits [`Briefly`](NameServers::Briefly) for name
+/// servers. A member to which the system cannot send counts as silent. Fails if there is no socket.
 /// Cancel safe.
 pub async fn ask(
     config: &Checked,
@@ -312,7 +315,7 @@ pub async fn ask(
     Ok(Seen { states, differing, blank, unresolved, unsent, membership, seats })
 }
 
-/// A map without an answer of any member.
+/// A map of all members, without answers yet.
 fn of_each<T>(membership: &Membership) -> BTreeMap<NodeName, Option<T>> {
     membership.names().iter().map(|name| (name.clone(), None)).collect()
 }
@@ -400,7 +403,7 @@ async fn elections_of(voice: &mut Voice) -> Reply<BTreeSet<ElectionName>> {
         };
         let last = listed.names.last().cloned();
         names.extend(listed.names);
-        // Stop asking a member that announces more names and sends no further name.
+        // The member announces more names, and sends no further name: stop asking it.
         if !listed.more || last <= after {
             return Ok(Some((listed.service, names)));
         }
@@ -408,7 +411,7 @@ async fn elections_of(voice: &mut Voice) -> Reply<BTreeSet<ElectionName>> {
     }
 }
 
-/// The members for which `is_so` holds at their askers.
+/// The members for which `is_so` is true of their askers.
 fn those(voices: &[Voice], is_so: fn(&Asker, &NodeName) -> bool) -> BTreeSet<NodeName> {
     let is_so = |voice: &&Voice| is_so(&voice.asker, &voice.member.name);
     voices.iter().filter(is_so).map(|voice| voice.member.name.clone()).collect()
@@ -481,8 +484,8 @@ mod tests {
         }
     }
 
-    /// A member may lag behind because another member is silent or fails: the survey names that
-    /// member first.
+    /// A member is silent or fails, and another member lags behind. The survey names the silent or
+    /// failing member first.
     #[test]
     fn silent_members_come_before_late_leases() {
         let mut survey = survey_of([1, 2, 2].map(|start| Some(holder("p", start))));
@@ -505,7 +508,7 @@ mod tests {
         assert!(said(&survey).is_some(), "a grantor without a grant is late, too");
     }
 
-    /// The text gives the length of a lease as it is, however little is left of it.
+    /// The text gives the whole length of a lease, even if little of it is left.
     #[test]
     fn short_maximum_never_grants() {
         let look = |starts: [u64; 2]| {
@@ -526,8 +529,8 @@ mod tests {
         assert!(why.is_for_ever() && why.fix() == fix, "{}", why.fix());
     }
 
-    /// A member restarted with a shorter lease-max remembers earlier grants, and will not renew
-    /// them.
+    /// A member restarted with a shorter lease-max. The member remembers its earlier grants, and
+    /// will not renew them.
     #[test]
     fn grants_before_shorter_maximum_expire() {
         let look = |start| {
@@ -543,7 +546,8 @@ mod tests {
         assert_eq!(long_enough.obstacle(Some(&look(1))), None);
     }
 
-    /// After the death of a leader an operator only has to wait.
+    /// If a dead leader's lease is too long for a member, an operator only has to wait until it
+    /// ends.
     #[test]
     fn unrenewed_leader_is_waited_out() {
         let longest = |mut survey: Survey| {
@@ -566,8 +570,8 @@ mod tests {
         }
         let again = later.obstacle(Some(&now)).unwrap();
         assert!(!again.is_for_ever() && again.is_as(&why), "{again}");
-        // A grant that only one survey saw, because the member was silent in the other, proves no
-        // renewal.
+        // A grant proves no renewal if only one survey saw it, because the member was silent in the
+        // other survey.
         let mut less = longest(survey_of([None, Some(holder("p", 1)), None]));
         let election = "e".parse().unwrap();
         let mut grants = now.elections[&election].clone();
@@ -575,7 +579,7 @@ mod tests {
         less.elections.get_mut(&election).unwrap().remove(&name("c"));
         let late = Survey { elections: [(election, grants)].into(), ..now.clone() };
         assert!(!late.obstacle(Some(&less)).unwrap().is_for_ever());
-        // Another incarnation has begun to lead, once.
+        // Between the two surveys another incarnation began to lead, which is no renewal.
         let mut other = holder("p", 1);
         other.who.inc = Inc(2);
         let other = longest(survey_of([None, Some(other.clone()), Some(other)]));
@@ -599,7 +603,7 @@ mod tests {
         );
         survey.raising = [(name("a"), raising(3_000))].into();
         assert!(!why.is_for_ever() && why.is_as(&survey.obstacle(None).unwrap()));
-        // The present maximum is enough: the grant is only late.
+        // The member's present maximum is long enough for this lease, so the grant is only late.
         survey.raising.get_mut(&name("a")).unwrap().before = Duration::from_secs(5);
         let late = survey.obstacle(None).unwrap();
         assert!(matches!(late, Unsafe::NotRenewed { .. }), "{late}");
@@ -607,7 +611,7 @@ mod tests {
         assert!(fix.ends_with("if a is elsewhere, correct the list of p, and restart it"), "{fix}");
     }
 
-    /// Each of two members that lost their memory waits for the other member, for good.
+    /// Two members lost their memory. Each waits for the other one for ever.
     #[test]
     fn lost_quorum_never_grants_again() {
         let mut survey = survey_of([None, None, None]);
@@ -629,7 +633,8 @@ mod tests {
         assert!(!set("b", unknown).is_for_ever(), "b may be a founder, and a may read from b");
     }
 
-    /// After a change of members, only a quorum lets members in.
+    /// Only a quorum lets members in. If the blanks are so many that the others are no quorum, no
+    /// blank is let in.
     #[test]
     fn blank_quorum_is_never_let_in() {
         let mut survey = survey_of([None, None, None]);
@@ -649,8 +654,8 @@ mod tests {
         assert!(why.is_for_ever() && why.fix().contains("tenure node recover"), "{}", why.fix());
     }
 
-    /// Two members ask, and the third one waits for old leases, serves, starts or is silent: the
-    /// cluster may be new, whichever member is the third.
+    /// Two members ask the others for memories. The third member waits for old leases, serves,
+    /// starts or is silent. Whichever member is the third, the cluster may be new.
     #[test]
     fn founders_are_not_lost() {
         let remaining = Duration::from_secs(2);
@@ -670,7 +675,7 @@ mod tests {
             survey.members.insert(name(third), service);
             let why = survey.obstacle(None).unwrap();
             assert!(!why.is_for_ever(), "{third} {service:?}: {why}");
-            // Another member lost its directory during the founding.
+            // Another member lost its directory while the cluster was founded.
             let other = if third == "a" { "b" } else { "a" };
             survey.members.insert(name(other), Some(Service::Recovering { known: true }));
             let why = survey.obstacle(None).unwrap();
@@ -678,7 +683,8 @@ mod tests {
         }
     }
 
-    /// A member that starts may have its memory: the text names neither a loss nor `--new`.
+    /// A member that starts may still have its memory, so the text names neither a loss nor
+    /// `--new`.
     #[test]
     fn starting_member_is_waited_for() {
         let why = Unsafe::NotServing { member: "a".parse().unwrap(), service: Service::Starting };
@@ -735,7 +741,7 @@ mod tests {
         Message::from(Listed { start, service: Service::Serving, names, more })
     }
 
-    /// The survey does not wait for a silent member again for each of its elections.
+    /// After one unanswered question, the survey does not ask a silent member about its elections.
     #[tokio::test]
     async fn silent_member_is_asked_once() {
         let (seen, questions) = look_at(|_, question| match question {
@@ -747,7 +753,7 @@ mod tests {
         .await;
         assert_eq!((seen.members[&name("a")], questions), (None, 1 + u64::from(TRIES)));
         assert_eq!(seen.obstacle(None).unwrap().to_string(), "a does not answer");
-        // The same holds for a member that ends while its elections are listed.
+        // The member falls silent while it lists its elections.
         let (seen, _) = look_at(|nth, question| match question {
             Message::Grantor(ToGrantor::List(list)) if nth == 1 => {
                 Some(listed(list.start, &["e"], true))
@@ -795,7 +801,7 @@ mod tests {
         assert_eq!((seen.membership.id().number, seen.members[&name("b")]), (1, None));
     }
 
-    /// The system refuses to send to a broadcast address; the other member is still asked.
+    /// The system refuses to send to a broadcast address. The survey still asks the other member.
     #[tokio::test]
     async fn unsendable_member_is_silent() {
         let from = SocketAddr::from(([127, 0, 0, 1], 0));

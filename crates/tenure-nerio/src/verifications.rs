@@ -1,4 +1,4 @@
-//! Verifications on the driver's side.
+//! Questions of this process whether a leader leads, and the callers that wait for answers.
 
 use tenure_core::nerio::{Question, Who};
 use tenure_core::{ElectionName, Fence, Time};
@@ -16,14 +16,13 @@ type Reply = mpsc::UnboundedSender<Proof>;
 /// trips. An answer to an older question is of no use.
 const QUESTIONS_MAX: usize = 16;
 
-/// Waiting callers, each with its question.
 #[derive(Default)]
 pub(crate) struct Proofs {
     waiting: Vec<(ElectionName, Question, Reply)>,
 }
 
 impl Proofs {
-    /// Adds a caller's question to a leader. A caller may ask more than once, and takes the first
+    /// Adds a caller's question to a leader. A caller may ask several times, and takes the first
     /// answer to any of its questions.
     pub(crate) fn wait(&mut self, election: &ElectionName, question: Question, reply: Reply) {
         self.waiting.retain(|(.., reply)| !reply.is_closed());

@@ -9,8 +9,8 @@ use crate::request::Ask;
 
 /// The weak leader of the partition in which a node is, and its changes.
 ///
-/// A [`WeakLeader`] is never a [`Leadership`](tenure::Leadership), and has no fence: other members
-/// may be weak leaders at the same time, here and in other partitions. A node that stands still
+/// A [`WeakLeader`] is never a [`Leadership`](tenure::Leadership), and has no fence. Other members
+/// may be weak leaders at the same time, in this partition and in others. A node that stands still
 /// shows the weak leader that it knew before.
 #[derive(Clone, Debug)]
 pub struct WeakLeaders {
@@ -39,8 +39,8 @@ impl WeakLeaders {
 
 impl Node {
     /// The weak leaders that this node sees on the [ring](crate::Config::ring). Without that
-    /// setting the weak leader is always unknown; a node that is no member needs the setting, too.
-    /// `None` once the node is closed. Cancel safe.
+    /// setting, on members and on other nodes, the weak leader stays unknown. `None` once the node
+    /// is closed. Cancel safe.
     ///
     /// ```
     /// use tenure_nerio::{Config, Detector, Member, Node, Opening, RingConfig, Storage};

@@ -6,8 +6,8 @@
 use rustix::process::{Resource, getrlimit, setrlimit};
 use tenure_nerio::{Config, Member, Node, StartError};
 
-/// Number of further files that this process may open. The limit is a file number, and the caller
-/// of this process may have left files with high numbers open.
+/// Leaves room for this number of further files. The limit is a file number, and the caller of this
+/// process may have left files with high numbers open.
 fn leave(room: usize) {
     let is_free = |number: &u64| !std::path::Path::new(&format!("/proc/self/fd/{number}")).exists();
     let mut limit = getrlimit(Resource::Nofile);

@@ -103,7 +103,7 @@ fn unreadable_directory() {
     fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).unwrap();
     let text = std::thread::scope(|scope| {
         let thread = scope.spawn(|| {
-            // Root may read everything; this thread gives that up.
+            // Root may read everything, so this thread gives up its capabilities.
             let mut sets = rustix::thread::capabilities(None).unwrap();
             sets.effective = rustix::thread::CapabilitySet::empty();
             rustix::thread::set_capabilities(None, sets).unwrap();

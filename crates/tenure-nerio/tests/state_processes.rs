@@ -78,7 +78,7 @@ impl Other {
             .unwrap();
         let out = BufReader::new(child.stdout.take().unwrap());
         let (said, lines) = mpsc::sync_channel(1_000);
-        // The thread ends with the child, or with the reader.
+        // The thread ends when the child closes its output, or when no reader is left.
         thread::spawn(move || out.lines().try_for_each(|line| said.send(line.unwrap())));
         Self { child, lines }
     }
@@ -158,11 +158,11 @@ fn second_process_is_refused() {
         )
     };
     assert_eq!(refusal(), text(&format!("process {}", other.child.id())));
-    // The file is for people: without it the lock holds as well.
+    // The file `lock` is only for people. Without it the directory is still locked.
     fs::remove_file(path.join("lock")).unwrap();
     assert_eq!(refusal(), text("another process"));
     other.kill();
-    // A stale pid belongs to no process.
+    // Process ids never get this large, so this pid belongs to no process.
     fs::write(path.join("lock"), "4194305\n").unwrap();
     let (state, _) = open(&path, Opening::Existing).unwrap();
     assert_eq!(refusal(), text(&format!("this process ({}) already", std::process::id())));
@@ -180,7 +180,7 @@ fn child_keeps_no_lock() {
     let mut other = Other::part("hold and spawn", &path);
     let sleeper: i32 = other.line().unwrap().parse().unwrap();
     other.kill();
-    // A program that was just started holds its parent's files for a moment.
+    // A child that was just started holds its parent's files until it executes its program.
     let mut opened = open(&path, Opening::Existing);
     for _ in 0..PATIENCE.as_millis() / 10 {
         if !matches!(opened, Err(MemoryError::State(StateError::InUse { .. }))) {
@@ -218,8 +218,8 @@ fn write_for_ever(path: &Path, first: u64) {
     }
 }
 
-/// Every entry comes from the last write that returned, or from the write under way. The reserve is
-/// not below the last durable reserve.
+/// A restart finds each entry as the last complete write left it, or as the interrupted write made
+/// it. The reserve is at least the last durable reserve.
 #[test]
 fn killed_writer_forgets_nothing() {
     let parent = tempfile::tempdir().unwrap();
@@ -342,7 +342,7 @@ fn no_room(path: &Path) {
     no_room_for_the_identity(state);
 }
 
-/// There is no room even for the head of the table, and then none for the chunk behind it: a
+/// There is no room for the head of the table, and then none for the chunk behind the head. A
 /// restart waits as before.
 fn no_room_for_the_first_grant(mut state: StateDir) -> StateDir {
     for room in [0, 100, 4096] {
@@ -361,7 +361,7 @@ fn no_room_for_the_first_grant(mut state: StateDir) -> StateDir {
     state
 }
 
-/// The second entry goes to the first slot, and is cut after each number of bytes.
+/// The second entry goes to the first slot, and the limit cuts it after each number of bytes.
 fn no_room_within_an_entry(mut state: StateDir) -> StateDir {
     for cut in 0..60 {
         limit(Some(4096 + cut));
@@ -371,7 +371,7 @@ fn no_room_within_an_entry(mut state: StateDir) -> StateDir {
         assert_eq!(grants, same_boot(vec![grant("billing", 1)]), "cut {cut}");
         state = restarted;
     }
-    // The next write goes there again, and not over the valid entry, which would be cut here.
+    // The next write goes to the same slot. A write over the valid entry would be cut here.
     limit(Some(4096 + 30));
     refused(&mut state, &billing(2), "grants");
     limit(Some(4096 + 512 + 30));
@@ -383,8 +383,8 @@ fn no_room_within_an_entry(mut state: StateDir) -> StateDir {
     state
 }
 
-/// The directory still writes elections that have an entry, though it has no room for another
-/// election.
+/// There is no room for another election. The directory still writes grants of elections that have
+/// an entry.
 fn no_room_for_another_election(mut state: StateDir) -> StateDir {
     for number in 0..63 {
         state.write(&grant(&format!("other/{number:02}"), 4).into()).unwrap();

@@ -98,8 +98,8 @@ impl Stage {
         at
     }
 
-    /// No report of this incarnation comes: the supervisor has handled everything before, because
-    /// it has handled a process that came later.
+    /// Asserts that no report of this incarnation comes. The supervisor handles another process,
+    /// which came later, so it has handled everything before.
     fn is_silent(&mut self, inc: u128) {
         for _ in 0..2 {
             self.probes += 1;
@@ -148,8 +148,8 @@ impl Drop for Process {
     }
 }
 
-/// Not a test: the parts of the other processes. Each lives until its standard input ends, or it is
-/// killed.
+/// Not a test: the parts of the other processes. A part lives until its standard input ends, or
+/// until it is killed.
 #[test]
 fn as_child() {
     let Ok(part) = env::var(PART) else { return };
@@ -177,7 +177,7 @@ fn as_child() {
         }
         "becomes" => {
             stdin().read_exact(&mut [0]).unwrap();
-            // Sockets and pages are closed, and the process lives on.
+            // Executes another program, which closes sockets and page. The process lives on.
             panic!("{}", Command::new("cat").exec());
         }
         _ => {}
@@ -210,7 +210,7 @@ fn end_of_process_is_reported() {
     stage.report(1);
 }
 
-/// A process that executes another program closes its sockets, and has not ended.
+/// A process executes another program. Its sockets are closed, but the process has not ended.
 #[test]
 fn end_of_socket_proves_nothing() {
     let mut stage = Stage::new();
@@ -253,7 +253,7 @@ fn work_that_is_over_delays_nothing() {
     stage.report(1);
 }
 
-/// The node of the supervisor starts later, and ends first.
+/// The supervisor starts later than the watched process, and ends earlier.
 #[test]
 fn missing_supervisor_is_reported() {
     let folder = tempfile::tempdir().unwrap();
@@ -277,7 +277,8 @@ fn missing_supervisor_is_reported() {
     until(|| watched.trouble().is_some());
 }
 
-/// The supervisor starts again while a work runs, and learns of both.
+/// While a work runs, the supervisor starts again. The new supervisor learns of the process and of
+/// the work.
 #[test]
 fn new_supervisor_knows_old_work() {
     let mut stage = Stage::new();

@@ -21,7 +21,7 @@ use tenure_testkit::processes::{Members, wait};
 const NAMES: [&str; 3] = ["a", "b", "c"];
 
 fn main() -> ExitCode {
-    // The process is a copy of the program.
+    // This process was started as a copy of the example.
     if std::env::var_os("HTTP").is_some() {
         return match example::main() {
             Ok(()) => ExitCode::SUCCESS,
@@ -83,7 +83,6 @@ impl Copies {
         kill_process(Pid::from_child(&self.running[name]), signal).unwrap();
     }
 
-    /// The answer of a copy.
     fn get(&self, name: &str, path: &str) -> Option<String> {
         let mut stream = TcpStream::connect(self.http[name]).ok()?;
         stream.set_read_timeout(Some(wait::PATIENCE)).ok()?;
@@ -110,7 +109,6 @@ impl Copies {
         acts.lines().filter_map(|line| line.rsplit(' ').next()?.parse().ok()).collect()
     }
 
-    /// The newest fence; 0 before the first.
     fn newest(&self) -> u64 {
         self.fences().into_iter().max().unwrap_or(0)
     }
@@ -158,7 +156,7 @@ fn somebody_leads_whoever_is_killed_or_stopped() {
     copies.signal(second, Signal::CONT);
     let third = copies.leader(&NAMES, None);
 
-    // A clean stop hands over.
+    // A copy that is asked to end hands over to another copy.
     let before = copies.newest();
     copies.signal(third, Signal::TERM);
     let ended = wait::ended("it ends", copies.running.get_mut(third).unwrap());
@@ -168,7 +166,8 @@ fn somebody_leads_whoever_is_killed_or_stopped() {
     copies.acts_after(before);
 
     let fences = copies.fences();
-    // A process that is stopped between question and act does one late act, and no more.
+    // A process may be stopped between its question and its act. Such a process does one late act,
+    // and no more.
     let is_late = |nth: &usize| fences[..*nth].iter().any(|before| *before > fences[*nth]);
     let mut late: Vec<u64> = (0..fences.len()).filter(is_late).map(|nth| fences[nth]).collect();
     late.sort_unstable();

@@ -15,7 +15,7 @@ const PAGE: &str = include_str!("../../../docs/start/tutorial-rust.md");
 const PROGRAM: &str = include_str!("../examples/tutorial.rs");
 
 fn main() -> ExitCode {
-    // The process is a copy of the program.
+    // This process was started as a copy of the example.
     if std::env::var_os("TENURE_NAME").is_some() {
         return match example::main() {
             Ok(()) => ExitCode::SUCCESS,

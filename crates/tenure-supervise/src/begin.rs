@@ -61,7 +61,7 @@ mod tests {
     use super::*;
     use crate::eventually::eventually;
 
-    /// A start hangs after its file was written, because another guard is being spawned.
+    /// The start hangs after it has written its file, because another guard is being spawned.
     #[test]
     fn abandoned_start_spawns_nothing() {
         let folder = tempfile::tempdir().unwrap();

@@ -1,10 +1,10 @@
 //! The processes below this one: finding, signalling and reaping them.
 //!
-//! Process ids are used again, so a signal must only go to an id that cannot belong to another
-//! process by now. A child keeps its id, and that of its group, until it is reaped, and only this
-//! process reaps its children. So children are signalled by id, together with their groups: a
-//! signal to a group reaches every member at once, however fast the members fork. Descendants
-//! further down are signalled through a pidfd, after a check of their parent.
+//! The kernel reuses process ids, so a signal must only go to an id that still belongs to the same
+//! process. A child keeps its id, and that of its group, until it is reaped, and only this process
+//! reaps its children. So this module signals children by id, together with their groups. A signal
+//! to a group reaches every member at once, however fast the members fork. This module signals
+//! deeper descendants through a pidfd, after a check of their parent.
 //!
 //! The group of a child holds only descendants of this process: the group belongs to a session that
 //! began below this process, and no group is in two sessions. This process's own group is the
@@ -26,8 +26,8 @@ use rustix::process::{
 
 use crate::frame::Ended;
 
-/// The maximum number of passes until two in a row agree: some program may start processes all the
-/// time.
+/// The maximum number of passes, even if no two in a row agree: a program may start processes all
+/// the time.
 const LOOKS: usize = 16;
 
 /// Processes below this one that live or are not reaped yet, as far as one pass shows them.
@@ -81,8 +81,8 @@ pub(crate) fn reap(
 pub(crate) fn living(spared: &dyn Fn(Pid) -> bool) -> io::Result<Vec<Pid>> {
     let Tree { mut children, deeper, .. } = Tree::look(spared)?;
     children.extend(deeper.iter().map(|found| found.pid));
-    // `/proc` may hide the processes of other users (hidepid). The kernel refuses a signal to a
-    // hidden process with another error than a signal to a missing one.
+    // `/proc` may hide the processes of other users (hidepid). A signal to a hidden process fails
+    // with `EPERM`, and a signal to a missing process fails with another error.
     let is_hidden = |pid| test_kill_process(pid) == Err(Errno::PERM);
     children.retain(|pid| Stat::read(*pid).map_or(is_hidden(*pid), |stat| !stat.is_dead(*pid)));
     Ok(children)
@@ -121,8 +121,7 @@ pub(crate) fn reap_one(child: Pid, ended: &mut dyn FnMut(Pid, Ended)) -> bool {
     }
 }
 
-/// Fails if `/proc` numbers processes as another PID namespace does: here the same numbers belong
-/// to other processes.
+/// Fails if `/proc` is that of another PID namespace: its numbers belong to other processes here.
 pub(crate) fn check_proc() -> io::Result<()> {
     static IS_OURS: OnceLock<bool> = OnceLock::new();
     let is_ours = match IS_OURS.get() {
@@ -160,7 +159,8 @@ impl Tree {
         let mut deeper = Vec::new();
         let mut parents = children.clone();
         while let Some(parent) = parents.pop() {
-            // An error means that the parent is gone, and its children are ours.
+            // An error means that the parent is gone. Its children are children of this process
+            // now.
             for pid in children_of(parent).unwrap_or_default() {
                 if pids.insert(pid.as_raw_pid()) {
                     deeper.push(Descendant { pid, parent });
@@ -258,7 +258,7 @@ struct Stat {
     parent: i32,
     group: i32,
     session: i32,
-    /// Group in the foreground of its terminal, -1 without one.
+    /// Group in the foreground of the process's terminal; -1 without a terminal.
     foreground: i32,
     flags: u32,
     /// Start of the process, in ticks since the machine started. Id and start together identify a
@@ -375,7 +375,7 @@ mod tests {
         let mut shell = shell.args(["-c", "cat; exit 3"]).stdin(Stdio::piped()).spawn().unwrap();
         let child = Pid::from_child(&shell);
         let spared = |pid| pid != child;
-        // Children of other tests that die during a look can hide this child.
+        // Another test's child that dies during a look can hide this child.
         let mut tree = Tree::default();
         eventually("a grandchild", || {
             tree = Tree::look(&spared).unwrap();

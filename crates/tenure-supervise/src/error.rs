@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::frame::Why;
 
-/// The reason why a command was not started, or an order to its guard not carried out. After a
+/// The reason why a command was not started, or why its guard did not carry out an order. After a
 /// failed start nothing is left running, except as [`Stuck`](Self::Stuck) says.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]

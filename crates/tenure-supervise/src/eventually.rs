@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tenure::clock;
 
-/// Longer than anything takes here on a usable machine.
+/// No wait of a test takes this long on a usable machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(crate) fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {

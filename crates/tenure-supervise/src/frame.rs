@@ -15,7 +15,8 @@ pub(crate) enum Order {
     Look,
     /// End the command now, gracefully.
     Stop,
-    /// Say this when no process of the command is left. Sent before the guard starts, if at all.
+    /// Say this when no process of the command is left. The supervisor sends this order before it
+    /// starts the guard.
     LastWord(LastWord),
 }
 

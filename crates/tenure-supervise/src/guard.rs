@@ -171,15 +171,16 @@ impl<'a> Guard<'a> {
         })
     }
 
-    /// Reads the clock first, and then the deadline: so a guard that is stopped at any point never
-    /// judges an old deadline by a newer time, which would kill a healthy command. The next turn
-    /// begins at once and sees anything that became due meanwhile.
+    /// Reads the clock first, and then the deadline. In the other order a guard that is stopped
+    /// between the two would judge an old deadline by a newer time, and kill a healthy command. The
+    /// next turn begins at once, and sees anything that became due meanwhile.
     fn watch(mut self) -> ExitCode {
         loop {
             self.sleep();
             let now = clock::now();
             self.take_orders();
-            // Reap before the launcher's report is read: a launcher reports before it ends.
+            // Reap before reading the launcher's report. A launcher reports before it ends, so the
+            // report of a reaped launcher is there.
             let left = self.reap();
             self.hear_launcher();
             if self.ended.is_some() {
@@ -204,7 +205,7 @@ impl<'a> Guard<'a> {
     /// Sleeps until a frame comes, a child ends, or an action is due.
     fn sleep(&mut self) {
         let timeout = match self.timeline.next() {
-            // Without its timer the guard looks at the clock often instead.
+            // If the timer cannot be set, the guard looks at the clock often instead.
             Some(at) => self.alarm.set(at).err().map(|_| PAUSE_MIN),
             None => {
                 let pause = self.pause;
@@ -328,8 +329,8 @@ impl<'a> Guard<'a> {
 
 /// Signals to the guard. A signal that asks the guard to end is a stop; SIGCHLD wakes the guard up.
 /// All other signals keep the disposition with which the supervisor was started, because the
-/// command inherits it. No signal is blocked. A terminal signals only its own session, and the
-/// guard has another.
+/// command inherits it. No signal is blocked. A terminal sends no signals to the guard, because the
+/// guard has a session of its own.
 struct Signals(SignalDelivery<UnixStream, SignalOnly>);
 
 impl Signals {

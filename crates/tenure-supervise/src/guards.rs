@@ -15,8 +15,9 @@ use crate::others;
 /// each with its start time.
 static GUARDS: Mutex<BTreeMap<i32, u64>> = Mutex::new(BTreeMap::new());
 
-/// Held while a guard is being spawned, and while the processes of a lost guard are being killed: a
-/// guard without an entry yet would be killed with them. Spawning may hang, like any `execve`.
+/// Held while a guard is being spawned, and while the processes of a lost guard are being killed.
+/// Otherwise the killing would hit a spawned guard that has no entry yet. Spawning may hang, like
+/// any `execve`.
 static SPAWNING: Mutex<()> = Mutex::new(());
 
 fn guards() -> MutexGuard<'static, BTreeMap<i32, u64>> {
@@ -50,21 +51,21 @@ pub(crate) fn end(guard: Pid) -> bool {
     if gone {
         guards.remove(&guard.as_raw_pid());
     } else {
-        // The guard is not reaped, so the id is still its own. A guard that has ended already
+        // The guard is not reaped, so no other process has its id. A guard that has ended already
         // causes no error.
         kill_process(guard, Signal::KILL).ok();
     }
     gone
 }
 
-/// Sends SIGKILL once to `guard` and to its descendants, which became children of this process.
+/// Sends SIGKILL once to `guard`, and to its descendants, which are children of this process now.
 /// These are all processes below this process, except other guards, their processes, and [the
-/// others](others). Returns whether any process is left; as with [`descend::reap`], `false` is
+/// others](others). Returns whether any process is left. As with [`descend::reap`], `false` is
 /// certain only when it comes twice in a row.
 ///
-/// While a guard is being spawned, this kills nothing and returns `true`, unless `now` is set. With
-/// `now` this kills the process that is being spawned, too: such a guard starts nothing, so killing
-/// it is safe.
+/// While a guard is being spawned, this call kills nothing and returns `true`, unless `now` is set.
+/// With `now` it also kills the process that is being spawned, which is safe: a killed guard starts
+/// nothing.
 pub(crate) fn sweep(
     guard: Option<Pid>,
     now: bool,
@@ -101,12 +102,12 @@ pub(crate) fn forget(guard: Option<Pid>) {
 
 /// Reaps orphans: dead children of this process that are neither guards nor processes of a guarded
 /// command. A process that joins a PID namespace, as by `nsenter` or `docker exec`, may end before
-/// its children: the first process of the namespace then inherits them. A subreaper inherits the
-/// children of its other children. Returns `false` if nothing was done, because a guard is being
-/// spawned.
+/// its children. The first process of the namespace then inherits these children. A subreaper also
+/// inherits the children of its other children. Returns `false` if nothing was done, because a
+/// guard is being spawned.
 ///
-/// Also remembers the living orphans: they are spared when a guard is lost. So the call is of use
-/// even if no child has ended.
+/// Also remembers the living orphans, so that the killing after the loss of a guard spares them. So
+/// the call is of use even if no child has ended.
 ///
 /// Call this only in a process that waits for no other children.
 pub fn reap_orphans() -> io::Result<bool> {

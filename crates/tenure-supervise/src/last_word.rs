@@ -1,4 +1,4 @@
-//! The last word of a guard: that no process of the command is left.
+//! The last word of a guard, which says that no process of the command is left.
 //!
 //! A living supervisor hears of this end from its guard. If the supervisor was killed, another
 //! process on the machine may wait for the word, such as a process that watches the supervisor.

@@ -21,10 +21,10 @@ use crate::roles::{GUARD, LAUNCHER, MYSELF};
 /// The name of a launcher in `/proc`, until `execve` names it after the command.
 const NAME: &CStr = c"tenure:launch";
 
-/// Bytes of a file that the kernel reads to find its interpreter.
+/// The kernel reads this many bytes of a file to find the file's interpreter.
 const INTERPRETER_MAX: u64 = 256;
 
-/// Text for a file that is there, but that `execve` does not find.
+/// The reason if the file exists, and `execve` still reports that it does not.
 const NO_LOADER: &str = "its dynamic loader is not on this machine; install the loader that `file` \
                          names, or build the program for the C library of this machine";
 
@@ -131,7 +131,7 @@ fn become_command(launch: &Launch, link: &Link) -> Result<Infallible, Failure> {
     }
 }
 
-/// The reason why a script cannot be executed as its first line says.
+/// The reason why the interpreter in a script's first line cannot execute the script.
 pub(crate) fn unusable_script(program: &Path) -> Option<String> {
     let head = head(program)?;
     // The C library would run the file by `/bin/sh`, whatever interpreter the file names.
@@ -158,8 +158,8 @@ pub(crate) fn unusable_script(program: &Path) -> Option<String> {
     })
 }
 
-/// The bytes of a file that the kernel reads to find its interpreter. A file that cannot be opened
-/// at once is left to the kernel.
+/// The bytes of a file that the kernel reads to find its interpreter; `None` for a file that cannot
+/// be opened at once, which is left to the kernel.
 fn head(program: &Path) -> Option<Vec<u8>> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let file = rustix::fs::open(program, flags, Mode::empty()).ok()?;

@@ -11,11 +11,11 @@
 //! ```
 //!
 //! The guard holds the deadline too, so the command ends in time even while the supervisor is
-//! stopped, wedged or gone. The supervisor watches the guard in turn. When the guard is gone, or
-//! has not done its work by the middle of the kill margin, the supervisor kills the remaining
+//! stopped, wedged or gone. The supervisor watches the guard in turn. If the guard is gone, or has
+//! not done its work by the middle of the kill margin, the supervisor kills the remaining
 //! processes. Each of the two is a child subreaper. So orphans of the command become children of
-//! guard or supervisor, and cannot get out of sight by leaving a process group, a session or a
-//! parent.
+//! the guard or of the supervisor. They stay in sight even if they leave their process group,
+//! session or parent.
 //!
 //! # Promises
 //!
@@ -43,11 +43,11 @@
 //!
 //! # Limits
 //!
-//! - The machine frozen or suspended with everything on it, or guard and supervisor stopped at the
-//!   same time: no process is left to act. Fences are for this.
-//! - Guard and supervisor killed with -9 at the same time: the kernel kills the command's first
-//!   process (`PR_SET_PDEATHSIG`; not when that process is set-user-ID or has file capabilities),
-//!   and none of its descendants.
+//! - The machine is frozen or suspended, or guard and supervisor are stopped at the same time: no
+//!   process is left to act. Fences are for this.
+//! - Guard and supervisor are killed with -9 at the same time: the kernel kills only the command's
+//!   first process (`PR_SET_PDEATHSIG`), and none of its descendants. The kernel does not kill a
+//!   first process that is set-user-ID or has file capabilities.
 //! - Processes that the guard may not signal, because they run as another user (`sudo`): the guard
 //!   waits for them, so "all gone" never comes too early, but such processes may outlast the lease.
 //! - Processes in uninterruptible sleep: SIGKILL takes effect when they wake up.

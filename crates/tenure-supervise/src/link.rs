@@ -1,8 +1,8 @@
 //! The socket between two neighbours in the chain of processes.
 //!
-//! A child has its end of the socket as standard input, so the link needs no descriptor numbers, no
-//! inheritance and no `unsafe`. The real standard input comes with the first packet. Each packet is
-//! one frame, and the end of a process is the end of the link for its neighbour.
+//! A child has its end of the socket as standard input. So the link needs no descriptor numbers, no
+//! inheritance and no `unsafe`. The command's standard input comes with the first packet. Each
+//! packet is one frame, and the end of a process is the end of the link for its neighbour.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -28,8 +28,8 @@ pub(crate) struct Link(OwnedFd);
 #[derive(PartialEq, Eq, Debug)]
 pub(crate) enum Reception<T> {
     Frame(T),
-    /// The link is closed, or a packet was no frame: then the other side cannot be trusted any
-    /// longer.
+    /// The link is closed, or a packet was no frame. After such a packet the other side is not
+    /// trusted any longer.
     End,
 }
 
@@ -73,8 +73,8 @@ impl Link {
         let mut bytes = [0; FRAME_MAX];
         let flags = RecvFlags::DONTWAIT | RecvFlags::TRUNC;
         let (_, length) = match recv(&self.0, &mut bytes, flags) {
-            // The other side has ended and left frames of ours unread. Linux reports that once,
-            // before the frames that the other side has sent.
+            // The other side has ended without reading all of our frames. Linux reports that once,
+            // and then delivers the frames that the other side has sent.
             Err(Errno::CONNRESET) => recv(&self.0, &mut bytes, flags)?,
             received => received?,
         };

@@ -12,12 +12,12 @@ use crate::{descend, launcher};
 static SEEN: Mutex<BTreeMap<i32, u64>> = Mutex::new(BTreeMap::new());
 
 /// Records the children that belong to no command. While a guard lives, orphans of its command
-/// become children of the guard: so while all `guards` live, a child of this process belongs to no
-/// command. Callers must hold off the spawning of guards during this call.
+/// become children of the guard. So while all `guards` live, a child of this process that is no
+/// guard belongs to no command. No guard may be spawned during this call.
 pub(crate) fn look(guards: &BTreeMap<i32, u64>) {
     let is_guard = |pid: Pid| guards.contains_key(&pid.as_raw_pid());
     let Ok(children) = descend::children(&is_guard) else { return };
-    // Check guards after the children: a guard that lives now has lived all the time.
+    // Check the guards after listing the children: a guard that lives now also lived then.
     let lives = |(pid, began): (&i32, &u64)| {
         Pid::from_raw(*pid)
             .is_some_and(|pid| descend::began(pid) == Some(*began) && !descend::is_ending(pid))
@@ -30,8 +30,8 @@ pub(crate) fn look(guards: &BTreeMap<i32, u64>) {
     }
 }
 
-/// Whether `pid`, a child of this process, belongs to no guard. A guard begins a session before it
-/// starts anything, so no process of a command is in the session of this process.
+/// Whether `pid`, a child of this process, belongs to no command. A guard begins a session before
+/// it starts anything, so no process of a command is in the session of this process.
 pub(crate) fn is_one(pid: Pid) -> bool {
     let seen = SEEN.lock().unwrap_or_else(PoisonError::into_inner).get(&pid.as_raw_pid()).copied();
     let was_seen = seen.is_some() && seen == descend::began(pid);

@@ -5,11 +5,12 @@ use std::process::ExitCode;
 use crate::roles::{GUARD, LAUNCHER};
 use crate::{guard, launcher};
 
-/// Plays guard or launcher if this process was started as one, and then returns the code with which
-/// `main` must end.
+/// Becomes a guard or a launcher if this process was started as such. Then returns the code with
+/// which `main` must end.
 ///
-/// Must come first in `main`, while the process has one thread. The kernel ties a parent-death
-/// signal to the thread that spawned, and a guard waits for all children of its process.
+/// Must come first in `main`, while the process has one thread. The kernel sends a parent-death
+/// signal already when the thread that spawned a process ends. And a guard waits for all children
+/// of its process.
 #[must_use]
 pub fn reenter() -> Option<ExitCode> {
     let mut args = std::env::args_os().skip(1);

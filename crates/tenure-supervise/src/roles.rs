@@ -1,4 +1,4 @@
-//! The command lines by which this binary starts itself as another role.
+//! The command lines by which this binary starts itself as a guard or a launcher.
 
 /// Hidden subcommand that makes this binary a guard.
 pub(crate) const GUARD: &str = "__guard";

@@ -6,8 +6,8 @@ use std::ops::RangeInclusive;
 use nix::sys::signal::{SigSet, Signal as Blocked};
 use rustix::process::Signal;
 
-/// Signals that other processes send. All other signals report a fault of the process itself, stop
-/// and continue it, or do nothing by default.
+/// Signals by which other processes may ask a process to end. All other signals report a fault of
+/// the process itself, stop or continue the process, or do nothing by default.
 const SENT: [Signal; 13] = [
     Signal::HUP,
     Signal::INT,
@@ -28,9 +28,9 @@ const SENT: [Signal; 13] = [
 const REAL_TIME: RangeInclusive<i32> = if cfg!(target_env = "musl") { 35..=64 } else { 34..=64 };
 
 /// Numbers of the signals that ask this process to end: all that end a process by default, except
-/// SIGKILL, SIGPIPE and those that report a fault of the process itself. Signals that this process
-/// ignores, by `nohup` or `&` in a script, are not among them: without a handler they stay ignored,
-/// also for children. Without a `/proc` no signal counts as ignored.
+/// SIGKILL, SIGPIPE and signals that report a fault of the process itself. Signals that this
+/// process ignores, because of `nohup` or of `&` in a script, are left out: without a handler, its
+/// children ignore them, too. Without a `/proc` no signal counts as ignored.
 ///
 /// Call this before handlers are installed.
 #[must_use]

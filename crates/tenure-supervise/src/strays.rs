@@ -13,13 +13,14 @@ use crate::launcher;
 pub(crate) enum Remains {
     /// No process but the guard itself, and dead processes that cannot be reaped.
     GuardOnly,
-    /// Processes that were killed before they became the command, and so never run its code.
+    /// Only processes that were killed before they became the command, and so never run its code.
     NeverRan,
     /// Other processes, which may be the command's.
     Others,
 }
 
-/// Remembers from pass to pass the processes that had not become the command when they were killed.
+/// Remembers, from one pass to the next, the processes that were killed before they became the
+/// command.
 #[derive(Default)]
 pub(crate) struct Strays {
     before: BTreeSet<i32>,

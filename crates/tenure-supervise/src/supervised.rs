@@ -64,7 +64,8 @@ const REAPING_MAX: Duration = Duration::from_secs(5);
 /// Longest wait for the spawning of another guard, before the processes of a lost guard are killed.
 const SPAWNING_MAX: Duration = Duration::from_millis(100);
 
-/// The guard of a stopped command counts as lost when grace, kill margin and this time have passed.
+/// The guard of a stopped command counts as lost when the grace, the kill margin and this time have
+/// passed since the stop.
 const STOP_SLACK: Duration = Duration::from_secs(5);
 
 /// A command that runs under a guard, until [`wait`](Self::wait) reports that no process is left.
@@ -233,13 +234,13 @@ impl Supervised {
         })
     }
 
-    /// The process number of the command's first process.
+    /// The process id of the command's first process.
     #[must_use]
     pub fn pid(&self) -> Option<u32> {
         self.pid.and_then(|pid| u32::try_from(pid.as_raw_pid()).ok())
     }
 
-    /// The process number of the guard, once it is known.
+    /// The process id of the guard, once the id is known.
     #[must_use]
     pub fn guard(&self) -> Option<u32> {
         self.guard.map(|guard| guard.as_raw_pid().unsigned_abs())
@@ -247,8 +248,8 @@ impl Supervised {
 
     /// Sets a new end of the lease, later or earlier than before, or `None` for no end. Never
     /// blocks, and does not fail because the guard is stopped: a guard finds the newest end when it
-    /// continues. Before the command runs a later end does not count yet: a start must end within
-    /// its lease.
+    /// continues. Before the command runs, a later end does not count yet, because a start must end
+    /// within the lease under which it began.
     ///
     /// After an error the guard keeps the old deadline until a later call succeeds.
     pub fn extend(&mut self, until: impl Into<Option<Time>>) -> Result<(), SuperviseError> {
@@ -328,7 +329,7 @@ impl Supervised {
             Event::Report(Report::Started(pid)) => {
                 self.pid = Pid::from_raw(pid.max(0));
                 match self.later.take().map(|later| self.extend(later)) {
-                    // The command may have ended already, and its guard with it; or the guard was
+                    // The command may have ended already, and its guard with it. Or the guard was
                     // lost. The next event shows which.
                     None | Some(Ok(()) | Err(SuperviseError::GuardGone)) => {}
                     Some(Err(error)) => {
@@ -373,8 +374,8 @@ impl Supervised {
     fn begin_sweep(&mut self) -> Sweep {
         tracing::warn!(guard = ?self.guard(), "the guard is lost: killing the processes of the \
                                                command that are left");
-        // A guard that is still to be spawned is not spawned any more. A guard that is being
-        // spawned now finds the end of its link. Neither starts anything.
+        // If the guard is not being spawned yet, it will not be. If the guard is being spawned now,
+        // it will find the end of its link. In both cases it starts nothing.
         let spawning = self.beginning.take().is_some();
         self.link.inner().finish().ok();
         *self.sweep.insert(Sweep { begun: clock::now(), spawning, warned: false })
@@ -389,8 +390,8 @@ impl Supervised {
         let mut pause = PAUSE_MIN;
         while empty < 2 {
             let now = clock::now();
-            // The guard whose spawning hangs may be our own. Wait a little for another guard, but
-            // not when the lease is nearly over.
+            // If our own guard may be the process whose spawning hangs, kill at once. Otherwise
+            // wait a moment for the spawning of another guard, unless the lease is nearly over.
             let nearly_over = now >= self.until.before(self.kill_margin / 2);
             let at_once = spawning || nearly_over || now >= begun.after(SPAWNING_MAX);
             let first = self.pid;
@@ -420,7 +421,7 @@ impl Supervised {
                     break;
                 }
                 Ok(Remains::GuardOnly) if now >= begun.after(REAPING_MAX) => {
-                    // The guard is reaped when the next guard is spawned.
+                    // The next start of a guard reaps this guard.
                     return self.guard.map_or((), warn_of_unreaped);
                 }
                 Ok(Remains::Others) if !warned && now >= begun.after(REAPING_MAX) => {
@@ -441,8 +442,8 @@ impl Supervised {
         guards::forget(self.guard);
     }
 
-    /// Cancel safe. A report of the guard takes precedence over the clock: a supervisor that was
-    /// itself stopped finds both.
+    /// Cancel safe. A report of the guard takes precedence over the clock: after a stop of its own,
+    /// the supervisor finds both.
     async fn next(&mut self) -> Event {
         let overdue_at = self.overdue_at();
         let overdue = |_: &Alarm| {
@@ -490,7 +491,7 @@ impl Supervised {
     }
 
     /// Sends an order. If the link is full of earlier orders, this order is dropped: the guard
-    /// reads the deadline after them anyway.
+    /// reads the newest deadline after any order.
     fn send(&self, order: &Order) -> Result<(), SuperviseError> {
         match self.link.inner().send(order) {
             Err(error) if error.kind() != io::ErrorKind::WouldBlock => {
@@ -501,9 +502,9 @@ impl Supervised {
     }
 }
 
-/// Standard input of the command. A terminal belongs to the group in its foreground. Reading the
-/// terminal would not stop a command in the background, because the command has a session of its
-/// own. So the command gets `/dev/null` instead.
+/// Standard input of the command. The command has a session of its own, so the kernel does not stop
+/// it when it reads a terminal from the background. Such a command would take the input of the
+/// group in the foreground, so it gets `/dev/null` instead.
 fn input() -> io::Result<OwnedFd> {
     let stdin = io::stdin();
     if stdin.is_terminal() && descend::is_in_background() {

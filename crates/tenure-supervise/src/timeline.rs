@@ -1,4 +1,4 @@
-//! The times at which a command is warned and killed: arithmetic, nothing else.
+//! The times at which a command gets SIGTERM and SIGKILL: arithmetic, nothing else.
 
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ enum Stage {
     Killing,
 }
 
-/// The way of a command from running to killed. Stages never go back.
+/// The stages of a command from running to killed. A command never goes back to an earlier stage.
 #[derive(Debug)]
 pub(crate) struct Timeline {
     grace: Duration,
@@ -46,7 +46,7 @@ impl Timeline {
         self.until = until;
     }
 
-    /// Makes the command end from now on. The first reason stays.
+    /// Begins the end of the command. A reason that was given before stays.
     pub(crate) fn end(&mut self, why: Why) {
         self.why.get_or_insert(why);
     }

@@ -14,9 +14,9 @@ use rustix::fs::{AtFlags, Mode, OFlags};
 use tenure::state::FileId;
 use tenure_core::Time;
 
-/// Keeps a file current without ever making its caller wait for the disk: a thread writes the
-/// newest instant, and skips superseded ones. Dropping the value removes the file, and waits for
-/// that as long as disks usually take.
+/// Keeps a file current without making its caller wait for the disk: a thread writes the newest
+/// instant, and skips instants that were replaced meanwhile. Dropping the value removes the file,
+/// and waits for that as long as disks usually take.
 pub(crate) struct UntilFile {
     shared: Arc<Shared>,
 }
@@ -120,11 +120,11 @@ impl Drop for UntilFile {
 
 static WRITERS: AtomicU64 = AtomicU64::new(0);
 
-/// Writes the file. A stuck writer may continue after its caller has given up, when the path
-/// belongs to the next leadership: so a writer touches only files that it wrote itself. A writer
-/// that is stuck in the rename cannot be stopped: it puts an older instant at the path and then
-/// removes that file. The file is missing until the next renewal writes it anew. Readers then stop
-/// too early, not late.
+/// Writes the file. A writer that hangs may continue after its caller has given up, when the path
+/// belongs to the next leadership. So a writer touches only files that it wrote itself. A writer
+/// that hangs in the rename cannot be stopped: it puts an older instant at the path, and then
+/// removes that file. The next renewal writes the file anew. Until then readers find no file, and
+/// stop too early, not too late.
 struct Writer {
     path: PathBuf,
     name: OsString,
@@ -279,7 +279,7 @@ mod tests {
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 
-    /// The writer of a leadership that is over hangs in the middle of writing, and goes on later.
+    /// The writer of an ended leadership hangs in the middle of a write, and continues later.
     #[test]
     fn abandoned_writer_keeps_successors_file() {
         let folder = tempfile::tempdir().unwrap();

@@ -42,9 +42,9 @@ pub(crate) const FORGED: &str = "forged";
 
 const IDLE_MAX: usize = 4;
 
-/// The longest time of an exchange with a new connection, as a multiple of the wait for an answer.
-/// TCP, TLS and the request take a round trip each. Each round trip may take nearly the whole time
-/// of a request.
+/// The longest time of an exchange with a new connection, as a multiple of a request's time limit.
+/// TCP, TLS and the request take a round trip each, and each round trip may take nearly the whole
+/// limit.
 const LATE: u32 = 3;
 
 pub(crate) struct Client {
@@ -86,8 +86,8 @@ impl Client {
     /// Sends a request. The result reaches the loop within `within`, or not at all.
     ///
     /// Without an answer in time the exchange goes on for a while, because the connection may be
-    /// slow to open. The next request can then use the connection. At most one such exchange goes
-    /// on for each voter.
+    /// slow to open. The next request can then use that connection. For each voter at most one such
+    /// exchange goes on.
     pub(crate) fn ask(&self, question: Question) {
         let http = self.http.get();
         let late = self.late.clone();
@@ -200,8 +200,8 @@ async fn ask(
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     }
     if matches!(ask, Ask::Register(_)) {
-        // Several voters may share the address of a seed, and a kept connection would lead to only
-        // one of these voters.
+        // Several voters may share the address of a seed. A kept connection would lead to the same
+        // voter each time.
         headers.insert(CONNECTION, HeaderValue::from_static("close"));
     }
     if secrets.is_some()
@@ -254,7 +254,7 @@ fn sign(
     Ok(Some(nonce))
 }
 
-/// A voter that refused the MAC cannot answer with a MAC, so its text is only for people.
+/// A voter that refuses the MAC sends no MAC of its own, so its text is only for people.
 fn unauthenticated(status: StatusCode, body: &[u8]) -> Failure {
     let said = serde_json::from_slice::<crate::wire::Problem>(body);
     let said = said.map_or_else(|_| String::new(), |problem| format!(": {}", problem.detail));

@@ -1,6 +1,6 @@
 //! Checks, on a thread of its own, that the state directory is still in its place. After a failed
-//! write the thread also checks whether the directory can be written again. A disk that hangs must
-//! not keep the voter from its heartbeats.
+//! write the thread also checks whether the directory can be written again. The thread keeps a disk
+//! that hangs from delaying the voter's heartbeats.
 
 use std::convert::Infallible;
 use std::fs::{self, File};
@@ -17,8 +17,8 @@ use tokio::sync::mpsc::UnboundedSender;
 use crate::incoming::Incoming;
 
 const EVERY: Duration = Duration::from_secs(1);
-/// The number of checks between two trial writes while no write has failed. These trials report a
-/// full disk before the voter must write.
+/// While no write has failed, each tenth check also writes a trial file. These trials report a full
+/// disk before the voter must write.
 const TRIES_EACH: u32 = 10;
 /// The longest wait for the end of the thread. The next start finds the directory unlocked only
 /// after that end.
@@ -97,13 +97,13 @@ fn watch(
     }
 }
 
-/// Writes and removes a trial file. After a failed write no other thread writes meanwhile, because
-/// the loop waits for the result.
+/// Writes and removes a trial file. After a failed write no other thread writes during the trial,
+/// because the loop waits for the result.
 fn write_trial(directory: &Directory) -> io::Result<()> {
     let path = directory.at(TRIAL);
     let mut file = File::create(&path)?;
     let written = file.write_all(&[0; TRIAL_BYTES]).and_then(|()| file.sync_all());
-    // Remove the trial, which may take the last free space. A file that stays does no harm.
+    // Remove the trial file, which may use the last free space. A file that stays does no harm.
     let _ = fs::remove_file(&path);
     written
 }
@@ -111,8 +111,8 @@ fn write_trial(directory: &Directory) -> io::Result<()> {
 impl Drop for Lookout {
     fn drop(&mut self) {
         drop(self.ends.take());
-        // If the wait runs out of time, the thread hangs in the disk. Then the directory stays
-        // locked until the thread returns.
+        // If this wait times out, the thread hangs in the disk. The directory then stays locked
+        // until the thread returns.
         let _ = self.ended.recv_timeout(LAST);
     }
 }

@@ -92,7 +92,8 @@ impl<C: SafetyClass> Driver<C> {
         machine.input(Input::Message { from: Peer::At(to), message });
     }
 
-    /// Reports each reason once in a row, although the node tries again every second.
+    /// Reports a reason only if it differs from the last one, although the node tries again every
+    /// second.
     fn not_written(&mut self, why: Arc<str>) {
         self.waits = self.state.as_ref().is_some_and(State::try_out);
         if self.failing.as_ref() != Some(&why) {
@@ -233,7 +234,7 @@ impl<C: SafetyClass> Backend for Driver<C> {
         self.counters.expired += u64::from(*end == End::Lost(Loss::Expired));
     }
 
-    /// Adds the reason to a wait: the core knows only that the state cannot be written.
+    /// Adds the reason why the state cannot be written, which the core does not know.
     fn explain(&self, mut waiting: Waiting) -> Waiting {
         if let (Waiting::Refused { obstacles, .. }, Some(why)) = (&mut waiting, &self.failing) {
             let is_ours =

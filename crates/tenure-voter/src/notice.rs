@@ -63,7 +63,6 @@ pub enum Notice {
 }
 
 impl Notice {
-    /// Makes the notice of a failed request to that voter.
     pub(crate) fn of(url: VoterUrl, Failure { label, why, tls }: Failure) -> Self {
         match (label, tls) {
             (_, Some(why)) => Self::NoTls { url, why },

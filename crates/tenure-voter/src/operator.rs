@@ -18,10 +18,9 @@ use crate::wire::Head;
 
 /// A client that is no voter, with the secret or a certificate where voters need it.
 ///
-/// Voters accept heartbeats, votes and results only from voters, not from an operator. Behind an
-/// address that several voters share, any of these voters gives its [`status`](Self::status). With
-/// a secret, each other request must go to the voter's own URL, which a header of the request
-/// names.
+/// Voters accept heartbeats, votes and results only from voters, not from an operator. If several
+/// voters share an address, any of them gives its [`status`](Self::status). With a secret, each
+/// other request must go to the voter's own URL, which a header of the request names.
 pub struct Operator {
     http: Http,
     secrets: Option<Secrets>,

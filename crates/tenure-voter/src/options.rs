@@ -97,7 +97,6 @@ impl CheckedOptions {
         self.tls.is_some() && self.secrets.is_none()
     }
 
-    /// The files with certificates and keys.
     pub(crate) fn files(&self) -> Vec<PathBuf> {
         let Some(Tls { authority, identity }) = &self.tls else { return Vec::new() };
         let identity = identity.iter().flat_map(|identity| [&identity.certificate, &identity.key]);

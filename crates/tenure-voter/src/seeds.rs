@@ -1,5 +1,6 @@
-//! The seeds, by which a voter finds other voters first. A host name has several addresses, and
-//! each address gets the same port and path (the text's `SEED_HOST` and `VOTER_URL`).
+//! The seeds, by which a voter first finds other voters. A host name may have several addresses.
+//! Each address gets the same port and path, as `SEED_HOST` and `VOTER_URL` in the protocol's
+//! source.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
@@ -110,7 +111,7 @@ impl Seeds {
         Ok(urls)
     }
 
-    /// Resolves the name again and again, and sends each change to the loop.
+    /// Resolves the name again and again, and sends each changed result to the loop.
     pub(crate) async fn watch(self, every: Duration, to_loop: mpsc::UnboundedSender<Incoming>) {
         let every = every.max(AGAIN_MIN);
         let mut before = Vec::new();
@@ -132,7 +133,7 @@ impl Seeds {
         }
     }
 
-    /// Returns the failure if its reason differs from the last reason.
+    /// Returns the failure, unless the last failure had the same reason.
     fn wrong(&self, error: &std::io::Error, last_error: &mut Option<Arc<str>>) -> Option<Incoming> {
         let why: Arc<str> = error.to_string().into();
         if last_error.as_ref() == Some(&why) {

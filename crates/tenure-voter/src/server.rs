@@ -4,7 +4,7 @@
 //! | bound | | why |
 //! |---|---|---|
 //! | connections | [`Room`] | further connections wait; one address has half of the room |
-//! | a TLS handshake, the bytes after a failed handshake, a body | [`SLOW_MAX`] | a slow or endless client blocks only its connection |
+//! | a handshake, the bytes after a failed one, a body | [`SLOW_MAX`] | slow clients are cut off |
 //! | an answer that is not taken | [`SLOW_MAX`] | the connection ends |
 //! | head of a request | [`HEAD_BYTES_MAX`], [`HEADERS_MAX`], and a time | the connection ends |
 //! | body | [`BODY_BYTES_MAX`] | |
@@ -94,7 +94,8 @@ impl Server {
     }
 
     async fn connection(self: Arc<Self>, stream: TcpStream) {
-        // Send at once: otherwise an answer waits for the acknowledgement of its head.
+        // Send small packets at once: otherwise an answer's body waits for the acknowledgement of
+        // its head.
         let _ = stream.set_nodelay(true);
         let stream = WriteTimeout::new(stream, SLOW_MAX);
         let Some(tls) = &self.tls else { return self.clone().serve(stream).await };
@@ -269,7 +270,7 @@ async fn hear_out(mut stream: impl AsyncRead + AsyncWrite + Unpin) {
         let mut unread = stream.take(HEAD_BYTES_MAX as u64);
         let _ = tokio::io::copy(&mut unread, &mut tokio::io::sink()).await;
     };
-    // The wait only serves the client; its result does not matter.
+    // The connection ends in any case, so the result does not matter.
     let _ = tokio::time::timeout(SLOW_MAX, rest).await;
 }
 

@@ -30,8 +30,8 @@ impl<T: Send + Sync + 'static> Reread<T> {
         files: Vec<PathBuf>,
         make: impl Fn() -> Result<T, Arc<str>> + Send + Sync + 'static,
     ) -> Result<Self, Arc<str>> {
-        // Digest the files before the value is made: the next check then notices a change between
-        // the two steps.
+        // Digest the files before making the value. The next check then notices a change between
+        // these two steps.
         let digests = Mutex::new(contents(&files));
         let made = Mutex::new(Arc::new(make()?));
         Ok(Self { files, make: Box::new(make), made, digests })

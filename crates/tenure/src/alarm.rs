@@ -9,8 +9,8 @@ use rustix::time::{
 };
 use tenure_core::Time;
 
-/// A `timerfd` on `CLOCK_BOOTTIME`, readable from its instant on. Timeouts of `poll` and of tokio
-/// cannot replace it: they stand still while the machine is suspended.
+/// A `timerfd` on `CLOCK_BOOTTIME`, which becomes readable at the instant that was set. Timeouts of
+/// `poll` and of tokio cannot replace it: they stand still while the machine is suspended.
 #[derive(Debug)]
 pub struct Alarm(OwnedFd);
 

@@ -1,3 +1,4 @@
-//! Atomics of the cell. A model checker of their interleavings replaces this module.
+//! Atomics of the cell, in a module of their own: a test replaces them with those of loom, a model
+//! checker.
 
 pub(crate) use core::sync::atomic::{AtomicU64, Ordering};

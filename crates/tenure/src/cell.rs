@@ -6,9 +6,9 @@ use crate::atomic::{AtomicU64, Ordering};
 
 /// A [`Claim`] that two threads share.
 ///
-/// A handle reads *the clock first, then* the cell. In the other order a thread could pause between
-/// the two reads. The claim could be given up meanwhile, and the thread would find itself the
-/// leader while another node leads.
+/// A handle reads *the clock first, then* the cell. In the other order, another thread could lower
+/// the claim between the two reads. The handle would then answer that it leads, while another node
+/// leads.
 #[derive(Debug)]
 pub(crate) struct ClaimCell {
     until: AtomicU64,
@@ -60,8 +60,8 @@ impl ClaimCell {
         false
     }
 
-    /// Moves the end on the wall clock later, unless the claim has lapsed by `shown`, a reading of
-    /// that clock.
+    /// Moves the claim's end on the wall clock to a later time. Does nothing if the claim has
+    /// lapsed at `shown`, a reading of that clock.
     pub(crate) fn bound(&self, shown: WallTime, until: WallTime) {
         if let Some(wall) = &self.wall
             && !self.has_lapsed(wall, shown)

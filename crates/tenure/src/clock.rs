@@ -10,7 +10,7 @@ pub use crate::clock_set::ClockSet;
 ///
 /// This is the only clock for leases: it never goes back, no process can set it, and it counts the
 /// time for which the machine was suspended. `CLOCK_MONOTONIC` and `Instant` do not count that
-/// time. All processes of a machine (of a time namespace) read the same value.
+/// time. All processes in one time namespace of a machine read the same value.
 #[inline]
 #[must_use]
 pub fn now() -> Time {
@@ -18,7 +18,7 @@ pub fn now() -> Time {
 }
 
 /// Reads `CLOCK_REALTIME`, which may be wrong and may step. Only protocols that compare time with
-/// other machines read it, and no protocol sets an alarm on it.
+/// other machines read this clock, and no protocol sets an alarm on it.
 #[must_use]
 pub fn wall() -> WallTime {
     WallTime::from_nanos(nanos(clock_gettime(ClockId::Realtime)))

@@ -1,4 +1,4 @@
-//! News of a wall clock that was set.
+//! Reports that a process has set the wall clock.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -11,8 +11,8 @@ use rustix::time::{
 
 use crate::watched::Watched;
 
-/// Tells when `CLOCK_REALTIME` was set, by whatever process: the kernel then cancels a timer on
-/// that clock. A clock that only runs faster or slower for a while is not set.
+/// Reports when any process sets `CLOCK_REALTIME`: the kernel then cancels a timer on that clock. A
+/// clock that only runs faster or slower for a while, as under NTP, is not reported.
 #[derive(Debug)]
 pub struct ClockSet(Watched<Cancelled>);
 
@@ -39,7 +39,7 @@ impl ClockSet {
             Err(error) => Err(error.into()),
         };
         if self.0.read(cancelled).await.is_err() {
-            // The timer reports nothing any more.
+            // The timer cannot be read, so it reports no later change either.
             std::future::pending().await
         }
     }

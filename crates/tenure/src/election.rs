@@ -69,16 +69,16 @@ impl<C: SafetyClass> Election<C> {
         Campaign::new(self.driver.clone(), self.name.clone(), value.to_owned(), priority)
     }
 
-    /// Follows the leader, at no cost for the election: the observer queries other participants. A
-    /// store is queried anew for each observer, so that the observer's first state is newer than
-    /// this call.
+    /// Follows the leader. The observer queries other participants, which does not disturb the
+    /// election. A store is queried anew for each observer, so that the observer's first state is
+    /// newer than this call.
     #[must_use]
     pub fn observe(&self) -> Observer {
         self.observe_every(OBSERVE_EVERY)
     }
 
     /// Follows the leader, and queries the store at least at this interval. A store that reports
-    /// changes by itself is not queried more often because of this.
+    /// changes by itself is not queried more often.
     #[must_use]
     pub fn observe_every(&self, every: Duration) -> Observer {
         self.observer(every, false)
@@ -102,8 +102,8 @@ impl<C: SafetyClass> Election<C> {
     /// Queries which node leads, until the answer is known or `patience` is over. Cancel safe. The
     /// answer is unknown at once if the participant is closed, or cannot observe this election.
     ///
-    /// A store is queried anew each time. With Nerio, answers of grantors to another observer of
-    /// this process are used, as long as that observer would use them.
+    /// A store is queried anew each time. With Nerio, this call shares the answers of grantors with
+    /// other observers of this process, as long as those observers would use the answers.
     pub async fn leader(&self, patience: Duration) -> View {
         Self::first(self.observe(), patience).await
     }

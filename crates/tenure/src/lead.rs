@@ -143,7 +143,7 @@ async fn once<C: SafetyClass, F: Future<Output = ()>>(
 /// A random span below `bound`, so that nodes whose work ends for the same reason do not return
 /// together.
 fn by_chance(bound: Duration) -> Duration {
-    // Without randomness they may return together.
+    // Without a random number, such nodes may return together.
     let drawn = entropy::number().unwrap_or(0) % bound.as_nanos().max(1);
     Duration::from_nanos(u64::try_from(drawn).unwrap_or(0))
 }

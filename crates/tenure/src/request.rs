@@ -97,7 +97,7 @@ pub enum Request<C: SafetyClass> {
     Unobserve { election: ElectionName },
 }
 
-/// The reply to a campaigning handle. If it is dropped, the driver has ended.
+/// The reply to a campaigning handle. A dropped reply means that the driver has ended.
 #[derive(Debug)]
 pub struct CampaignReply<C: SafetyClass> {
     won: oneshot::Sender<Result<Victory<C>, CampaignError>>,
@@ -138,7 +138,7 @@ pub(crate) fn keep(known: &mut Option<Waiting>, waiting: Waiting) -> bool {
     changed
 }
 
-/// The reply to a handle that hands over. If it is dropped, there is nothing to hand over.
+/// The reply to a handle that hands over. A dropped reply means that there is nothing to hand over.
 #[derive(Debug)]
 pub struct TransferReply(oneshot::Sender<Result<(), TransferError>>);
 
@@ -158,7 +158,7 @@ impl TransferReply {
     }
 }
 
-/// The reply to an observing handle. If it is dropped, the driver has ended.
+/// The reply to an observing handle. A dropped reply means that the driver has ended.
 #[derive(Debug)]
 pub struct ObserveReply(oneshot::Sender<watch::Receiver<VersionedView>>);
 
@@ -184,8 +184,8 @@ pub struct Elected<C: SafetyClass> {
     pub id: Arc<str>,
     /// `()` where the protocol has no fences.
     pub fence: C::Fence,
-    /// The protocol's offer to its leaders beyond the handle, which [`extra`](crate::driver::extra)
-    /// returns; `Arc::new(())` without an offer.
+    /// The protocol's own object for its leaders, which [`extra`](crate::driver::extra) returns;
+    /// `Arc::new(())` if the protocol has no such object.
     pub extra: Arc<dyn Any + Send + Sync>,
 }
 
@@ -200,8 +200,8 @@ pub(crate) struct Victory<C: SafetyClass> {
     pub(crate) signals: Arc<Signals>,
 }
 
-/// Changes of a leadership that wake only the callers that wait for them; each change of
-/// [`Progress`] wakes all of its listeners.
+/// Changes of a leadership that wake only the callers that wait for them. A change of [`Progress`]
+/// wakes all of its listeners.
 #[derive(Debug)]
 pub(crate) struct Signals {
     /// Wakes callers of `Leader::renewed` at each renewal.

@@ -17,7 +17,7 @@ pub trait SafetyClass: sealed::Sealed + Copy + Debug + Send + Sync + 'static {
     /// The error of a campaign that was won although [`fence`](Self::fence) returns `None`.
     const MISMATCH: &'static str;
 
-    /// Converts the core's fence. `None` if the core orders leaders and this class does not, or the
+    /// Converts the core's fence. `None` if the core gives fences and this class has none, or the
     /// reverse.
     fn fence(fence: Option<Fence>) -> Option<Self::Fence>;
 

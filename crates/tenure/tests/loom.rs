@@ -1,4 +1,5 @@
-//! Every interleaving of a driver that raises or lowers a claim with a handle that asks.
+//! Every interleaving of two threads: a driver that raises or lowers a claim, and a handle that
+//! asks whether it leads.
 
 use loom::sync::Arc;
 use loom::thread;
@@ -51,7 +52,7 @@ fn a_lapsed_claim_never_comes_back() {
 }
 
 /// Once others know that the driver has lowered a claim, no handle sees the claim any more. This
-/// holds even if the handle paused in the middle of its question, or a raise was under way.
+/// holds even if the handle paused while it asked, or if a renewal was under way.
 #[test]
 fn no_handle_leads_after_release() {
     loom::model(|| {
@@ -77,8 +78,8 @@ fn no_handle_leads_after_release() {
     });
 }
 
-/// A handle that says "I lead" says it of the instant of its sample. No other node has begun to
-/// lead by then, not even if this thread paused in the middle of asking.
+/// A handle that says "I lead" speaks of the instant at which it read the clock. No other node has
+/// begun to lead by then, even if this thread paused while it asked.
 #[test]
 fn leaders_never_overlap() {
     const BEGINS: u64 = 6;
@@ -89,7 +90,7 @@ fn leaders_never_overlap() {
         let giver_cell = cell.clone();
         let giver = thread::spawn(move || {
             giver_cell.lower();
-            // The release has left, and the next node leads from here on.
+            // The release has left, so the next node leads from this instant on.
             giver_clock.store(BEGINS, Ordering::SeqCst);
         });
         let mut sampled = Time::ZERO;

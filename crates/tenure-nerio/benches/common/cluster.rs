@@ -37,8 +37,8 @@ impl Settings {
         Ok(Self { lease, refresh, addresses, sealed: false })
     }
 
-    /// A node in this cluster: a grantor with the key of the cluster, another node with an
-    /// application's.
+    /// A node in this cluster. With sealed datagrams, a grantor has the key of the cluster, and
+    /// another node has the key of an application.
     pub(crate) fn node(&self, name: &str, grants: bool) -> Result<Builder> {
         let builder = Node::builder(self.config()?, name.parse()?);
         if !self.sealed {
@@ -58,7 +58,7 @@ impl Settings {
         let members = members.collect::<Result<_>>()?;
         let mut config = Config::new("bench".parse()?, members).with_lease(self.lease);
         config.refresh = self.refresh;
-        // Room for the grace of a short lease.
+        // The default grace may be too long for a short lease.
         config.grace = config.grace.min(self.lease / 5);
         Ok(config.check()?)
     }

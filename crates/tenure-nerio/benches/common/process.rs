@@ -5,7 +5,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use super::{CHILD, Result};
 
-/// This program in another role. Dropping the handle ends the program like a power cut; the program
+/// This program in another role. Dropping the handle kills the program without warning. The program
 /// also ends with this process.
 pub(crate) struct Process {
     pub(crate) child: Child,

@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 use super::Result;
 use super::cluster::Settings;
 
-/// Campaigns under way at once: more would overrun the buffers of the sockets.
+/// Maximum number of simultaneous campaigns: more would overrun the buffers of the sockets.
 const AT_ONCE: usize = 250;
 
 /// Plays a node until its input ends. `heap` gives the number of allocated bytes.

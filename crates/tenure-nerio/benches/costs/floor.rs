@@ -1,4 +1,5 @@
-//! The floor: the cost of asking three processes and hearing from two, and nothing else.
+//! The floor: the cost of one message to each of three processes and of two answers, and nothing
+//! else.
 //!
 //! Threads, runtimes, sockets and hand-overs are the same as in nodes and in an application. The
 //! protocol, the wire format and the state directory are left out.
@@ -16,7 +17,7 @@ use crate::common::process::Process;
 /// About the length of a datagram with one request.
 const LENGTH: usize = 128;
 
-/// Plays one of the three: returns every datagram.
+/// Plays one of the three processes: sends every datagram back to its sender.
 pub(crate) fn echo() -> Result<()> {
     let socket = UdpSocket::bind("127.0.0.1:0")?;
     socket.set_nonblocking(true)?;
@@ -79,7 +80,7 @@ impl Floor {
         Ok(answer.await?)
     }
 
-    /// Keeps all threads but the application's from being idle.
+    /// Sends messages in the background, so that only the application's thread is idle.
     pub(crate) fn refresh(&self, every: Duration, times: u32) -> Result<()> {
         Ok(self.orders.send(Order::Refresh { every, times })?)
     }

@@ -93,8 +93,8 @@ fn end_of(process: &Process) -> Result<thread::JoinHandle<std::io::Result<Time>>
     }))
 }
 
-/// The time of an exchange and of the wake-up of a thread that waits for a pidfd. The process has
-/// ended, so that the pidfd is readable at once.
+/// The time of an exchange, and of the wake-up of a thread that waits for a pidfd. The watched
+/// process has ended before, so that the pidfd is readable at once.
 fn woken_and_asked(
     runtime: &tokio::runtime::Runtime,
     floor: &Floor,

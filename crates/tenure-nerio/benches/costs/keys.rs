@@ -25,7 +25,8 @@ pub(crate) fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
             let (mut plain, mut sealed) = (start(false)?, start(true)?);
             let runtime = &runtime;
             Ok(move |round: usize| {
-                // The cluster that goes first has the warmer processor.
+                // The cluster that goes first has the warmer processor, so the two clusters take
+                // turns.
                 if round.is_multiple_of(2) {
                     return Ok([act(&mut plain, runtime)?, act(&mut sealed, runtime)?]);
                 }

@@ -14,8 +14,8 @@ use crate::sample::{Nanos, Samples};
 use crate::target::Targets;
 
 const LEASE: Duration = Duration::from_secs(2);
-/// Longest take-over, as a multiple of the rest of the lease: grantors hold the lease longer, by
-/// the drift.
+/// Longest take-over, as a multiple of the rest of the lease. Grantors hold a lease a little longer
+/// than its leader, because of the clock drift.
 const BEYOND: f64 = 1.02;
 
 pub(crate) fn measure(quick: bool, targets: &mut Targets) -> Result<()> {

@@ -14,7 +14,6 @@ use crate::node;
 /// Two candidates of one cluster, one of which leads at times.
 pub(crate) struct Pair {
     leads: Option<Leadership<AtMostOne>>,
-    /// The highest fence so far.
     fence: Option<Fence>,
     one: Election<AtMostOne>,
     two: Election<AtMostOne>,
@@ -59,7 +58,8 @@ impl Pair {
         std::mem::swap(&mut self.one, &mut self.two);
         let (won, took) = runtime.block_on(async {
             leader.settled().await?;
-            // All grantors know the candidate after this, with the present fence.
+            // During this wait the candidate's request reaches all grantors, and proposes the
+            // present fence.
             let mut waiting = Box::pin(self.one.campaign("10.0.0.8:8080"));
             tokio::select! {
                 _ = &mut waiting => return Err("two leaders at once".into()),

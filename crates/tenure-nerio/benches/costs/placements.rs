@@ -2,8 +2,8 @@
 //!
 //! The scheduler chooses a processor for each thread when a cluster starts, and then moves few
 //! threads. So the ratio of one cluster is that of one placement, and two runs may find two ratios.
-//! Therefore every cluster is compared with the processes that ran beside it, and the target is for
-//! the mean of all clusters.
+//! Therefore every cluster is compared with the processes that ran beside it. The target is for the
+//! mean of all clusters.
 
 use std::time::Duration;
 
@@ -11,7 +11,6 @@ use crate::common::Result;
 use crate::sample::Samples;
 use crate::target::Targets;
 
-/// Clusters of one comparison.
 pub(crate) const CLUSTERS: usize = 8;
 
 /// The spans of one round: of the floor, and of the work that is compared with it.
@@ -23,8 +22,8 @@ pub(crate) struct Compared {
 }
 
 /// Measures `rounds` on each of the clusters: `start` starts a new cluster, and returns a function
-/// that measures a round there. The first round of a cluster does not count: in it nodes learn the
-/// fence, and greet each other.
+/// that measures a round there. The first round of a cluster does not count, because nodes learn
+/// the fence and greet each other in that round.
 pub(crate) fn compare<T: FnMut(usize) -> Result<Round>>(
     rounds: usize,
     mut start: impl FnMut() -> Result<T>,

@@ -1,6 +1,7 @@
 //! Heap bytes of an election. `cargo xtask bench` runs it; docs/internals/simulation.md explains.
 //!
-//! The program stands alone: the allocator that counts slows every other measurement down.
+//! This is a program of its own, because its counting allocator would slow down every other
+//! measurement.
 #![expect(clippy::print_stdout, reason = "a measurement talks on standard output")]
 
 #[path = "../common/mod.rs"]

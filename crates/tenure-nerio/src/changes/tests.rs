@@ -38,7 +38,7 @@ fn works(phase: ChangePhase) -> Answer {
     says(ChangeState::Working { phase, waits_for: vec![name("b")] })
 }
 
-/// The members of epoch 1 are these, and the answer names the epoch.
+/// An answer that names epoch 1. From then on these are the members.
 fn decides(members: &'static str, state: fn(EpochId) -> ChangeState) -> Answer {
     let epoch = EpochId { number: 1, digest: 0 };
     Answer { state: Some(state(epoch)), members: Some(members) }
@@ -216,7 +216,7 @@ async fn change_of_silent_member_is_seen() {
     assert_eq!(members_of(cluster.change(add("d")).await), "a, b, c, d");
 }
 
-/// Member b is a member already, and the silent member cannot have added it: the refusal is final.
+/// Member b is a member already. The silent member cannot have added b, so the refusal is final.
 #[tokio::test]
 async fn refusal_counts_beside_silent_member() {
     let cluster = Cluster::new(|nth, _| match nth {
@@ -242,7 +242,8 @@ async fn unfinished_change_is_unknown() {
     assert_eq!((known.decided, known.denied), (None, None));
 }
 
-/// The list names a and x, and no quorum of it is in the cluster of a. No member is asked.
+/// The list names a and x, but a is in a cluster with b and c. No quorum of the list is in that
+/// cluster, so no member is asked.
 #[tokio::test]
 async fn old_list_asks_no_member() {
     let cluster = Cluster::new(|_, _| done("a b c d")).await;
@@ -257,7 +258,7 @@ async fn old_list_asks_no_member() {
     assert!(old.asked().is_empty());
 }
 
-/// Member a is in another cluster, where no member may be removed for the operator of this cluster.
+/// Member a is in another cluster. An operator of this cluster must not remove members there.
 #[tokio::test]
 async fn stray_member_is_not_asked() {
     let cluster = Cluster::new(|_, _| done("b c")).await;
@@ -281,7 +282,7 @@ async fn stray_member_is_not_asked() {
     assert_eq!(cluster.asked(), [1]);
 }
 
-/// No member answers the question for its epoch, so none is asked for the change.
+/// No member answers the question for its epoch, so no member is asked for the change.
 #[tokio::test]
 async fn unheard_change_is_certain() {
     let config = config(vec![far("x"), far("y")], "0.001");

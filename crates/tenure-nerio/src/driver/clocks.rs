@@ -26,7 +26,7 @@ pub(super) fn on_ask<T: Transport>(ask: ClockAsk, machine: &mut Machine<Wire<T>>
     }
 }
 
-/// `others`, and the lasting breaches.
+/// `others`, and the notices about clocks that break the drift bound.
 pub(super) fn troubles(mut others: Vec<Notice>, core: &Nerio) -> Vec<Notice> {
     others.extend(core.breaches().map(|event| Notice::Protocol { election: None, event }));
     others

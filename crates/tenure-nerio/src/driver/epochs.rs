@@ -32,8 +32,8 @@ pub(super) fn other_line(config: &Checked, entered: &Membership) -> Option<Notic
     differs.then_some(Notice::OtherLine { missing, more, quorums })
 }
 
-/// Whether a grantor with an empty or a lost directory sends such messages. Before such a grantor
-/// has entered an epoch, it asks for fences, reads documents, and votes on documents.
+/// Whether a grantor with an empty or a lost directory may have sent this message. Before such a
+/// grantor has entered an epoch, it asks for fences, reads documents, and votes on documents.
 fn may_be_of_blank(message: &Message, epoch: EpochId) -> bool {
     matches!(message, Message::Grantor(ToGrantor::FenceRead(_))) || !message.is_bound(epoch)
 }
@@ -41,7 +41,7 @@ fn may_be_of_blank(message: &Message, epoch: EpochId) -> bool {
 impl<T: Transport> Wire<T> {
     /// The members that this node's candidates ask.
     pub(super) fn membership(&self) -> &Arc<Membership> {
-        // There is always a membership.
+        // The list is never empty, so the fallback is never used.
         self.memberships.first().unwrap_or_else(|| self.config.membership())
     }
 
@@ -69,9 +69,9 @@ impl<T: Transport> Wire<T> {
         }
     }
 
-    /// Whether messages for an epoch that this node does not know reach the core, which answers
-    /// questions with this node's epoch. Reports a member that is in the epoch 0 of another cluster
-    /// and has not shown its epoch. Reports, too, any node that stays in such an epoch.
+    /// Whether the core gets messages for an epoch that this node does not know. The core answers
+    /// such questions with this node's epoch. Reports a member that is in the epoch 0 of another
+    /// cluster and has not shown its epoch. Also reports any node that stays in such an epoch.
     pub(super) fn hears_other_epoch(
         &mut self,
         now: Time,
@@ -79,8 +79,9 @@ impl<T: Transport> Wire<T> {
         by: Option<&Authority>,
         messages: &Messages<'_>,
     ) -> bool {
-        // While the cluster gets its keys, an unsealed datagram may name any source. The answer to
-        // that source would begin with a hello, which is longer than the datagram.
+        // While the cluster gets its keys, an unsealed datagram may have a forged source. An answer
+        // would begin with a hello, which is longer than the datagram, so this node does not
+        // answer.
         let hears = by.is_some() || self.transport.seal.is_none();
         let is_current = |message| matches!(message, Message::Asker(ToAsker::Current(_)));
         let shows = hears && messages.clone().flatten().any(is_current);
@@ -154,9 +155,9 @@ impl<T: Transport> Wire<T> {
         self.on_other(now, OtherSender { name, address, proved, digest, apart, why: None });
     }
 
-    /// Reports a member of another cluster. Until a quorum has confirmed this node's membership,
-    /// members may still move this node to another cluster that fits. Until then only a member that
-    /// stays in its other cluster is reported.
+    /// Reports a member of another cluster. Before a quorum has confirmed this node's membership,
+    /// this node may still follow the members into another cluster that fits. So until that
+    /// confirmation only a member that stays in its other cluster is reported.
     pub(super) fn on_other_document(
         &mut self,
         by: NodeName,

@@ -10,7 +10,7 @@ use super::Wire;
 use crate::notice::Notice;
 use crate::transport::Transport;
 
-/// A wait after the first has no notice if it is shorter than this.
+/// A wait after the first wait has no notice if it is shorter than this.
 const SHORT: Duration = Duration::from_secs(1);
 
 /// The waits of this grantor for the end of old leases. A grantor without memory waits again for
@@ -22,7 +22,8 @@ pub(super) struct ShortWaits {
 }
 
 impl ShortWaits {
-    /// Whether the event begins or ends a short wait after the first wait.
+    /// Whether the event begins or ends a wait that has no notice: an empty wait, or a short wait
+    /// after the first wait.
     fn hides(&mut self, now: Time, event: &OwnEvent) -> bool {
         match event {
             OwnEvent::Quarantined { until } => {

@@ -17,7 +17,8 @@ impl<T: Transport> Wire<T> {
         self
     }
 
-    /// Writes a promise down before its answer leaves; false if that failed.
+    /// Writes a promise down, which must happen before the answer with that promise leaves; false
+    /// if the write failed.
     pub(super) fn promise(&self, until: Time) -> bool {
         let Some(watched) = &self.watched else { return true };
         match watched.promise(until) {

@@ -14,7 +14,8 @@ const LABEL: &str = "tenure nerio 1 ";
 
 /// A secret for one use.
 ///
-/// `label` holds no zero byte, and a zero byte follows it, so that no two uses run together.
+/// `label` holds no zero byte. A zero byte follows it, so no two labels and their parts give the
+/// same bytes.
 pub(crate) fn expand(secret: &Secret, label: &str, parts: &[&[u8]]) -> Secret {
     let mut info: Vec<&[u8]> = vec![LABEL.as_bytes(), label.as_bytes(), b"\0"];
     info.extend_from_slice(parts);

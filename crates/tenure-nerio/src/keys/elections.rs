@@ -12,7 +12,8 @@ use super::{Grant, Rights};
 /// one byte between them have 255 bytes together.
 const BYTES_MAX: usize = 190;
 
-/// Maximum number of bytes of name and list, with one byte between them, if rights follow.
+/// Maximum number of bytes of name and list together, in a grant with a byte of rights. This byte
+/// and two zero bytes complete the 255 bytes of a grant.
 const GRANT_MAX: usize = 252;
 
 pub(super) fn check_room(grant: &Grant) -> Result<(), ElectionsError> {
@@ -52,7 +53,7 @@ impl Elections {
         &self.0
     }
 
-    /// Whether the list has `election`.
+    /// Whether the list covers `election`.
     #[must_use]
     pub fn cover(&self, election: &ElectionName) -> bool {
         let name = election.as_str();
@@ -75,7 +76,7 @@ impl Elections {
         }
     }
 
-    /// The list as questions: a single one if it covers all elections.
+    /// The list as questions. If the list covers all elections, there is a single question.
     pub(crate) fn which(&self) -> Vec<Which> {
         if self.cover_all() {
             return vec![Which::All];

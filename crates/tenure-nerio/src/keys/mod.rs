@@ -12,8 +12,8 @@
 //! Keys with other [`Rights`] than to contend and to ask have the last form, which earlier versions
 //! do not read. The secret is derived from the rights, so that no holder can add a right. SECRET
 //! and MEMBERS are 64 hexadecimal digits. MEMBERS is the public key of the members: an application
-//! uses it to seal datagrams that only members can open, and to recognize answers of members. Two
-//! lines are two keys, while one of them replaces the other: the process uses the first key and
+//! uses it to seal datagrams that only members can open, and to recognize answers of members. A
+//! text has two lines while one key replaces another. The process then uses the first key and
 //! accepts both.
 //!
 //! A line `accept-unsealed` beside the keys is for the time in which the processes of a cluster get
@@ -39,7 +39,7 @@ pub use self::text::KeyError;
 /// The maximum number of keys of a node: the key that it uses, and another key that it accepts.
 pub const KEYS_MAX: usize = 2;
 
-/// The key of a cluster. Every holder is a member to all others.
+/// The key of a cluster. For other nodes, every holder of this key is a member.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ClusterKey {
     cluster: ClusterName,
@@ -82,14 +82,14 @@ pub struct Keys {
     accept_unsealed: bool,
 }
 
-/// The keys themselves, the used one first.
+/// The keys. The first one is in use.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum HeldKeys {
     Cluster(Vec<ClusterKey>),
     Application(Vec<ApplicationKey>),
 }
 
-/// The id of a key in logs and datagrams; no secret follows from it.
+/// The id of a key in logs and datagrams, which reveals nothing about the secret.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct KeyId(pub(super) [u8; 4]);
 

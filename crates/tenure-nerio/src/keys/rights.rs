@@ -76,8 +76,8 @@ impl Rights {
         self.0
     }
 
-    /// The rights of a byte; `None` if this version does not know them, or if they are among the
-    /// rights that a hello states without a byte.
+    /// The rights of a byte. `None` if this version does not know these rights, or if a hello with
+    /// these rights has no such byte.
     pub(crate) fn of_byte(byte: u8) -> Option<Self> {
         let known = Right::ALL.iter().fold(0, |all, right| all | right.bit());
         let rights = Self(byte);
@@ -130,7 +130,7 @@ mod tests {
         }
     }
 
-    /// Each grant has one form: rights that all versions know have no byte.
+    /// Each set of rights has one form in a hello. The rights that all versions know have no byte.
     #[test]
     fn rights_byte_is_read_back() {
         let read: Vec<_> = (0..=u8::MAX).filter_map(Rights::of_byte).collect();

@@ -139,7 +139,7 @@ fn join(first: HeldKeys, second: HeldKeys) -> Result<HeldKeys, KeyError> {
 }
 
 impl ClusterKey {
-    /// The line that [`Keys::parse`] reads. The line is the secret.
+    /// The line that [`Keys::parse`] reads. Keep this line secret.
     #[must_use]
     pub fn to_line(&self) -> String {
         format!("{CLUSTER} {} {}", self.cluster, hex(&self.secret.0))
@@ -147,7 +147,7 @@ impl ClusterKey {
 }
 
 impl ApplicationKey {
-    /// The line that [`Keys::parse`] reads. The line is the secret.
+    /// The line that [`Keys::parse`] reads. Keep this line secret.
     #[must_use]
     pub fn to_line(&self) -> String {
         let Grant { application, elections, rights } = &*self.grant;
@@ -163,7 +163,7 @@ impl ApplicationKey {
 
 pub(super) fn hex(bytes: &[u8; 32]) -> String {
     bytes.iter().fold(String::new(), |mut text, byte| {
-        // Cannot fail: a text grows.
+        // Writing to memory cannot fail.
         let _ = write!(text, "{byte:02x}");
         text
     })
@@ -195,7 +195,7 @@ mod tests {
         }
     }
 
-    /// Files with keys outlive versions of tenure, so the form of a key stays.
+    /// Files with keys outlive versions of Tenure, so the form of a key must never change.
     #[test]
     fn a_key_is_this_line() {
         assert_eq!(cluster("prod").to_line(), format!("tenure-cluster-key-1 prod {SECRET}"));

@@ -1,4 +1,4 @@
-//! Made-up members, whose epoch is not that of the settings.
+//! Made-up members in another epoch than that of the settings.
 
 use tenure_core::nerio::wire::{DATAGRAM_MAX, Envelope, Packer, open};
 use tenure_core::nerio::{
@@ -27,7 +27,7 @@ pub(crate) fn current(membership: &Membership, asker: Inc, start: Time) -> Messa
     })
 }
 
-/// The answer of a node that has entered no epoch, and has the settings of `line`.
+/// The answer of a blank, whose settings have the members of `line`.
 pub(crate) fn blank(line: &Membership, asker: Inc, start: Time) -> Message {
     let told = current(line, asker, start);
     let Message::Asker(ToAsker::Current(told)) = told else { unreachable!() };
@@ -49,7 +49,7 @@ pub(crate) fn config(members: Vec<Member>, drift: &str) -> Checked {
     config.check().unwrap()
 }
 
-/// The document of an epoch 1 with these members, after the document of `before`.
+/// The document of epoch 1 with these members, which follows the epoch 0 of `before`.
 pub(crate) fn changed(before: &Checked, members: Vec<Member>) -> Document {
     let mut document = Document::of_line(&config(members, "0.001"));
     document.number = 1;
@@ -151,7 +151,8 @@ async fn later_epoch_is_read() {
     assert!(!found.seats.iter().any(differs));
 }
 
-/// The copy of a has a forged host, which the digest does not cover. The copy of b is intact.
+/// Member a sends a document with a forged host, which the digest does not cover. The document of b
+/// is intact.
 #[tokio::test]
 async fn forged_host_hides_no_copy() {
     let sockets = [UdpSocket::bind(FROM).await.unwrap(), UdpSocket::bind(FROM).await.unwrap()];
@@ -178,8 +179,8 @@ async fn forged_host_hides_no_copy() {
     assert_eq!(found.as_ref(), Some(there.membership()));
 }
 
-/// The list has the three members of the present epoch 1. In the epoch of the founding a was in the
-/// place of d. Only b answers.
+/// The list has b, c and d, the members of the present epoch 1. The cluster was founded with a in
+/// the place of d. Only b answers.
 #[tokio::test]
 async fn right_list_needs_no_quorum() {
     let socket = UdpSocket::bind(FROM).await.unwrap();
@@ -198,7 +199,7 @@ async fn right_list_needs_no_quorum() {
     assert!(!found.seats.iter().any(differs));
 }
 
-/// Without a document that fits, the settings are used.
+/// The document of the members does not fit the settings, so the settings are used.
 #[tokio::test]
 async fn other_drift_differs() {
     let socket = UdpSocket::bind(FROM).await.unwrap();
@@ -211,7 +212,8 @@ async fn other_drift_differs() {
     assert!(asker.differs(&member.name));
 }
 
-/// A blank names the epoch of its settings, and this process may have the same settings.
+/// Member a is in a later epoch. Node b is a blank, and names the epoch of the settings, which
+/// proves nothing.
 #[tokio::test]
 async fn blank_names_no_epoch() {
     let sockets = [UdpSocket::bind(FROM).await.unwrap(), UdpSocket::bind(FROM).await.unwrap()];
@@ -231,8 +233,8 @@ async fn blank_names_no_epoch() {
     assert!(!found.seats.iter().any(differs));
 }
 
-/// A cluster that was founded by a document is in epoch 0, too. Both blanks answer first, and are a
-/// quorum of the list, whose names are those of the document.
+/// A new cluster is in epoch 0, and its document has the members of the settings. The blanks b and
+/// c answer first, and are a quorum of the list. Member a has entered the epoch, and answers later.
 #[tokio::test]
 async fn blanks_hide_no_founded_epoch() {
     let sockets = [(); 3].map(|()| UdpSocket::bind(FROM));
@@ -271,8 +273,8 @@ async fn blanks_hide_no_founded_epoch() {
     assert!(!found.seats.iter().any(differs));
 }
 
-/// The list has a and b; a is in epoch 1 of another founding, beside c. The answer of a alone moves
-/// nothing, and the operator learns of it.
+/// The list has a and b. Member a is in epoch 1 of another cluster, beside c. The answer of a alone
+/// does not change the members, and the operator learns of it.
 #[tokio::test]
 async fn old_list_names_members() {
     let sockets = [UdpSocket::bind(FROM).await.unwrap(), UdpSocket::bind(FROM).await.unwrap()];
@@ -291,7 +293,8 @@ async fn old_list_names_members() {
     assert!(old_list.fix().contains(&list), "{}", old_list.fix());
 }
 
-/// The list has a and b; a is in epoch 1 of another founding, and b in an epoch 0 of its own.
+/// The list has a and b. Member a is in epoch 1 of one cluster, and b in epoch 0 of another
+/// cluster.
 #[tokio::test]
 async fn mixed_list_names_both_clusters() {
     let sockets = [UdpSocket::bind(FROM).await.unwrap(), UdpSocket::bind(FROM).await.unwrap()];
@@ -315,8 +318,9 @@ async fn mixed_list_names_both_clusters() {
     assert!(old_list.fix().contains(&list), "{}", old_list.fix());
 }
 
-/// The list has a and b, whose cluster was founded with others. The change that removes b leaves no
-/// quorum of the list. A process that has found epoch 1 before goes by its members.
+/// The list has a and b, whose cluster was founded with other members. After the change that
+/// removes b, no quorum of the list is left. A process that has found epoch 1 before uses the
+/// members of that epoch instead.
 #[tokio::test]
 async fn found_epoch_outlives_list() {
     let sockets = [UdpSocket::bind(FROM).await.unwrap(), UdpSocket::bind(FROM).await.unwrap()];
@@ -335,7 +339,7 @@ async fn found_epoch_outlives_list() {
     assert_eq!((found.membership, found.old_list), (later, None));
 }
 
-/// A single stray member would otherwise tell an operator that a restart is safe.
+/// Otherwise a single stray member could tell an operator that a restart is safe.
 #[test]
 fn quorum_names_another_cluster() {
     let own = |names: &[&str]| config(names.iter().map(|name| far(name)).collect(), "0.001");
@@ -357,8 +361,8 @@ fn quorum_names_another_cluster() {
     assert_eq!(of(&["a"], &[]), None);
 }
 
-/// The questions end once a quorum has answered. The process judges by that quorum: a has most of
-/// the weight.
+/// The questions end once a quorum has answered, and the process judges by that quorum. Member a
+/// has most of the weight.
 #[tokio::test]
 async fn quorum_ends_questions() {
     let mut weighted = Config::new("x".parse().unwrap(), ["a", "b", "c"].map(far).into());

@@ -34,7 +34,8 @@ pub(super) fn join<L: List>(all: Vec<MemberPages<L>>) -> BTreeMap<L::Key, Statem
         let Some(first) = pages.iter().map(|page| page.asked).min() else { continue };
         let mut parts = BTreeMap::new();
         for Page { asked, parts: more, .. } in pages {
-            // Patterns of a key may cover the same election.
+            // Two patterns of an application's key may cover the same election. Keep its first
+            // part.
             more.into_iter().for_each(|(key, part)| {
                 parts.entry(key).or_insert((asked, part));
             });
@@ -123,12 +124,12 @@ impl Merge<'_> {
         HolderStatement { member, holder, until, leaving }
     }
 
-    /// The leader that a quorum of live grants names, by the rule of observers. Two more checks are
-    /// needed here, because these statements need not answer one question.
+    /// The leader that a quorum of live grants names, by the rule of observers. The members were
+    /// asked at different times, so this function makes two more checks.
     fn leader(&self, words: &[HolderStatement<'_>]) -> Option<Leads> {
         let live = words.iter().filter(|word| self.at < word.until).map(HolderStatement::grant);
         let (who, fence, until) = leadership(live, self.membership.quorums())?;
-        // A later leader has led since.
+        // A later leader has led since these grants.
         if words.iter().any(|word| word.holder.fence > Some(fence)) {
             return None;
         }

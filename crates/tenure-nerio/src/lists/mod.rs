@@ -1,8 +1,9 @@
 //! Lists of elections and candidates, asked of all members at once.
 //!
-//! Each member knows the holder of its own grant and the candidates that wait for it; this module
-//! merges their statements about a leader. A list without a leader does not prove a vacancy. Only a
-//! quorum at one instant proves it, for which [`Election::leader`](tenure::Election::leader) asks.
+//! Each member knows the holder of its own grant, and the candidates that wait for that grant. This
+//! module merges what all members say about a leader. A list without a leader does not prove a
+//! vacancy: only a quorum at one instant proves it. [`Election::leader`](tenure::Election::leader)
+//! asks for that.
 
 mod merge;
 mod pages;
@@ -34,7 +35,7 @@ pub enum Heard {
     /// The list of the member exceeds the limit.
     TooMany,
     Differs,
-    /// The state directory of the member is empty: it waits to be let in.
+    /// The member waits to be let in: its state directory is empty.
     Blank,
     /// The name of the member gives no address, for this reason.
     Unresolved(String),
@@ -80,7 +81,7 @@ pub struct ElectionSeen {
     /// Leader when all members have answered, if a quorum names one.
     pub leader: Option<Leads>,
     pub granted: Vec<Vote>,
-    /// Number of waiting candidates at the member with the most, without the leader.
+    /// Number of waiting candidates at the member where most of them wait, without the leader.
     pub waiting: u16,
     /// Time of the first question: no answer is older.
     pub asked: Time,
@@ -96,8 +97,7 @@ pub struct CandidateSeen {
     /// Members whose grants have ended since they were asked.
     pub ended: Vec<NodeName>,
     pub waits_at: Vec<NodeName>,
-    /// Lower bound of the longest time for which the candidate has waited at one member without a
-    /// break.
+    /// At some member the candidate has waited for at least this long without a break.
     pub waited: Option<Duration>,
 }
 
@@ -134,7 +134,7 @@ pub struct AllCandidates {
 }
 
 /// Asks every member for the elections that the keys cover: for all elections without keys or with
-/// the cluster's key. Uses sockets of its own on `from`. Cancel safe.
+/// the cluster's key. The questions go out from new sockets on the address `from`. Cancel safe.
 pub async fn elections(
     config: &Checked,
     keys: Option<&Keys>,
@@ -156,8 +156,8 @@ pub async fn elections(
     Ok(AllElections { membership, members, elections, asked, at, quorum })
 }
 
-/// Asks every member for the holder of `election` and its waiting candidates, from sockets of its
-/// own on `from`. Cancel safe.
+/// Asks every member for the holder and the waiting candidates of `election`. The questions go out
+/// from new sockets on the address `from`. Cancel safe.
 pub async fn candidates(
     config: &Checked,
     keys: Option<&Keys>,

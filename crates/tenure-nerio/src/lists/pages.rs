@@ -9,7 +9,7 @@ use tenure_core::nerio::{
 use tenure_core::{ElectionName, Time};
 
 pub(super) trait List: Clone + Send + Sync + 'static {
-    /// Keys, in the order of the list.
+    /// The key of a part. A list is in the order of its keys.
     type Key: Ord + Clone + Send + Sync + 'static;
     type Part: Clone + Send + 'static;
     /// Part of each page that does not belong to the list's items.
@@ -17,8 +17,7 @@ pub(super) trait List: Clone + Send + Sync + 'static {
     /// Maximum number of parts taken from one member.
     const MAX: usize;
 
-    /// The election about which members of older versions are asked instead; `None` for any
-    /// election.
+    /// Members of older versions are asked about this election instead; `None` for any election.
     fn election(&self) -> Option<&ElectionName>;
 
     fn question(&self, start: Time, after: Option<Self::Key>) -> Message;

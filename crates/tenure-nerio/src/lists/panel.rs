@@ -1,7 +1,7 @@
 //! Asks all members side by side, each for its whole list, page by page.
 //!
-//! When a member stays silent, the panel no longer asks it, and asks the others once again: their
-//! statements have grown old during the silence.
+//! After a member has been silent, the panel no longer asks that member. The panel then asks the
+//! others once again, because their statements have grown old during the silence.
 
 use std::io;
 use std::net::SocketAddr;
@@ -23,14 +23,14 @@ use crate::latest_epoch::{self, AGAIN_MAX, FoundMembers};
 const FULL: usize = 4;
 /// Maximum number of pages with fewer parts: no member keeps so many elections that are over.
 const THIN_MAX: usize = 1_000;
-/// Maximum number of starts of one member during a question: its pages must all come from one
+/// Maximum number of starts of one member during a question. All of its pages must come from one
 /// start.
 const LIVES_MAX: u32 = 3;
 
 pub(super) struct MemberPages<L: List> {
     /// Position of the member in the membership.
     pub(super) member: usize,
-    /// Rank of the member among the seats.
+    /// Position of the member among the seats.
     nth: usize,
     pub(super) pages: Vec<Page<L>>,
 }
@@ -45,8 +45,8 @@ struct Voice {
     member: Member,
     asker: Asker,
     end: Option<Heard>,
-    /// `Serving` while each page said so; otherwise the first other service that the member
-    /// reported. A list counts only if the member served all the time.
+    /// `Serving` while each page said so. Otherwise the first other service that the member
+    /// reported: a list counts only if the member served all the time.
     service: Option<Service>,
 }
 
@@ -107,7 +107,7 @@ impl Panel {
             while let Some(answer) = asked.join_next().await {
                 let (voice, pages) = answer.map_err(io::Error::other)?;
                 if let Some(pages) = pages {
-                    // A member that does not serve counts for no quorum, so other members must
+                    // A member that does not serve counts for no quorum, so go on until others
                     // answer.
                     let name = &voice.member.name;
                     if voice.service == Some(Service::Serving) {
@@ -130,7 +130,7 @@ impl Panel {
 }
 
 impl Voice {
-    /// All pages from one start of the member; notes the reason if there are none.
+    /// All pages from one start of the member. If there are none, the reason is kept.
     async fn ask_all<L: List>(&mut self, lists: &[L]) -> Option<Vec<Page<L>>> {
         for _ in 0..LIVES_MAX {
             match self.ask_life(lists).await {

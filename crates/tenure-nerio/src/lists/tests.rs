@@ -19,8 +19,8 @@ const FROM: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr
 const NAMES: [&str; 3] = ["a", "b", "c"];
 /// Round trip of the answering members. A silent member costs five tries of four round trips each.
 const ROUND_TRIP: Duration = Duration::from_millis(150);
-/// Rest of a lease: shorter than the time that a silent member costs, and longer than the machine
-/// may stand still.
+/// Rest of a lease: shorter than the time that a silent member costs, and longer than most
+/// standstills of the machine.
 const LEFT: Duration = Duration::from_millis(2_700);
 
 fn who(name: &str, inc: u128) -> Who {
@@ -80,7 +80,7 @@ async fn list(
     elections(&config, None, FROM).await.unwrap()
 }
 
-/// A page of `size` of the elections `e00` to `e19`, each held by p for a while.
+/// A page with `size` of the elections `e00` to `e19`, each of which p holds.
 fn page(asked: &Elections, asker: Inc, size: usize) -> ElectionsHere {
     let names = (0..20).map(|number| format!("e{number:02}").parse::<ElectionName>().unwrap());
     let mut left = names.filter(|name| Some(name) > asked.after.as_ref()).peekable();
@@ -109,7 +109,7 @@ fn heard(list: &AllElections) -> Vec<Heard> {
 
 const SERVES: Heard = Heard::Said(Service::Serving);
 
-/// The silence takes 3 s, and the grants of a and b have less time left.
+/// Member c is silent for 3 s. The grants of a and b end earlier, so both must be asked again.
 #[tokio::test]
 async fn silent_member_ages_no_answer() {
     let list =
@@ -120,7 +120,7 @@ async fn silent_member_ages_no_answer() {
     assert_eq!(named.count(), 20);
 }
 
-/// A member's list may have any length.
+/// The members send pages of different lengths.
 #[tokio::test]
 async fn pages_of_all_are_joined() {
     let list = list(move |nth, asker, message| {
@@ -164,7 +164,7 @@ async fn foreign_answers_do_not_count() {
             };
             Some((who(NAMES[nth], 1), Message::from(here)))
         }
-        // Member a answers a survey in the name of b, too.
+        // In a survey, too, member a answers in the name of b.
         Message::Grantor(ToGrantor::List(asked)) => {
             let start = asked.start;
             let listed = Message::from(Listed {
@@ -202,7 +202,7 @@ async fn worst_service_counts() {
     assert!(list.quorum && !Heard::Said(Service::Failing).counts());
 }
 
-/// Member c is started again for the second page, and b for each page.
+/// Member c starts again before its second page, and member b before each page.
 #[tokio::test]
 async fn answers_of_earlier_life_are_dropped() {
     let lives = Mutex::new(0);
@@ -250,7 +250,7 @@ async fn pages_without_end_come_to_one() {
     assert!(!list.quorum);
 }
 
-/// The panel asks the old question together with the new question, so an old member takes no more
+/// The panel asks the old question together with the new question. So an old member takes no more
 /// time than a silent member.
 #[tokio::test]
 async fn old_member_is_not_silent() {

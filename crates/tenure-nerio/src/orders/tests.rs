@@ -112,7 +112,7 @@ async fn order_keeps_its_number() {
     assert!(heard.iter().all(|one| *one == (order.number, Fence::new(7), order.next.clone())));
 }
 
-/// Answers to other orders, or of other senders.
+/// The members answer an order for another election, of another time, or of another asker.
 #[tokio::test]
 async fn foreign_answers_do_not_count() {
     let (config, _playing) = members(Arc::new(|nth, asker, message| match message {
@@ -142,7 +142,8 @@ fn cluster(members: Vec<Member>) -> Checked {
     Config::new("x".parse().unwrap(), members).check().unwrap()
 }
 
-/// The settings name one member, on loopback, and its epoch has a member elsewhere.
+/// The settings name one member, which is on loopback. The epoch of this member has another member,
+/// which is not on loopback.
 #[tokio::test]
 async fn order_stays_on_loopback() {
     let socket = UdpSocket::bind(FROM).await.unwrap();

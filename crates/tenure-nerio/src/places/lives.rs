@@ -1,8 +1,8 @@
 //! Detection of a member that is two processes.
 //!
-//! A restarted member has another incarnation, and its earlier one is never heard again. Two
-//! incarnations run side by side if the earlier one is heard well after the later one began. The
-//! state directory was copied then, or a name leads to two processes.
+//! A restarted member has another incarnation, and its earlier incarnation is never heard again.
+//! Two incarnations run side by side if the earlier one is heard well after the later one began.
+//! Then the state directory was copied, or a name leads to two processes.
 
 use std::net::SocketAddr;
 use std::time::Duration;

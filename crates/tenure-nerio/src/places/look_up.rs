@@ -11,8 +11,8 @@ use tokio::task::JoinHandle;
 const PATIENCE: Duration = Duration::from_secs(5);
 const ADDRESSES_MAX: usize = 8;
 
-/// A question to the system, which may take its time. At most one runs for each name: the next
-/// look-up waits for an abandoned question.
+/// A question to the system, which may take long. At most one question runs for each name. If the
+/// caller gave up waiting, the next look-up waits for the same question.
 #[derive(Debug)]
 pub(crate) struct LookUp {
     name: String,

@@ -1,7 +1,7 @@
 //! Addresses of the members of a cluster, and recognition of senders as members.
 //!
-//! A member proves itself by its key and its name. Without keys there is no proof: then a datagram
-//! must come from an address of one of the member's hosts.
+//! A member proves its name by its key. Without keys there is no proof: then a datagram must come
+//! from an address of one of the member's hosts.
 
 mod lives;
 mod look_up;
@@ -75,7 +75,7 @@ struct Place {
     lives: Lives,
 }
 
-/// A host of a member. A document may name several.
+/// A host of a member. A document may name several hosts of one member.
 #[derive(Debug)]
 struct Host {
     at: HostPort,
@@ -88,7 +88,6 @@ struct Host {
 /// The task that looks up the name of a member's host. The task ends with its place.
 #[derive(Debug)]
 struct Seeker {
-    /// Wakes the task.
     again: Arc<Notify>,
     task: AbortHandle,
 }
@@ -102,8 +101,8 @@ impl Drop for Seeker {
 #[derive(Debug)]
 pub(super) struct Places {
     all: BTreeMap<NodeName, Place>,
-    /// Names in the settings. For these names the host in the settings is the first, and those in a
-    /// document follow: the settings may be older or newer than the document.
+    /// Names in the settings. For such a name the host in the settings comes first, and the hosts
+    /// in a document follow: the settings may be older or newer than the document.
     listed: BTreeSet<NodeName>,
     reach: Reach,
     looked: mpsc::UnboundedReceiver<LookUpResult>,
@@ -126,9 +125,9 @@ impl Places {
         Self { all, listed, reach: Reach::of(local), looked, sender }
     }
 
-    /// Takes the members of these epochs, each at its hosts in the latest epoch. Of members that
-    /// the settings name, the host there comes first. Forgets all other places that the settings do
-    /// not name.
+    /// Takes the members of these epochs, each with its hosts in the latest epoch. For a member
+    /// that the settings name, the host in the settings comes first. Forgets all places of other
+    /// nodes.
     pub(super) fn know(&mut self, memberships: &[Arc<Membership>]) {
         let Self { all, listed, sender, .. } = self;
         let mut documents: Vec<_> = memberships.iter().map(|one| one.document()).collect();
@@ -142,13 +141,15 @@ impl Places {
                     continue;
                 }
                 if listed.contains(&seat.name) {
-                    // The hosts in epoch 0 are those in the settings of another process.
+                    // The hosts in the document of epoch 0 come from the settings of another
+                    // process.
                     if let Some(place) = all.get_mut(&seat.name).filter(|_| document.number > 0) {
                         place.complete(&seat.name, &seat.hosts, sender);
                     }
                     continue;
                 }
-                // Copies of an upgraded document may differ in hosts; other documents cannot.
+                // Copies of an upgraded document may differ in hosts, so keep the first ones. Other
+                // documents cannot differ.
                 let stays = |place: &Place| document.number == 0 || place.is_at(&seat.hosts);
                 if !all.get(&seat.name).is_some_and(stays) {
                     all.insert(seat.name.clone(), Place::new(&seat.name, &seat.hosts, sender));
@@ -208,7 +209,7 @@ impl Places {
                 }
                 (notices, changed)
             }
-            // The member may have left the host in the document for good.
+            // The member may have left this host, which only the document names, for good.
             Err(_) if nth > 0 && self.listed.contains(&member) => (Vec::new(), false),
             Err(error) => {
                 // The earlier addresses may still be right: the name server may be down.
@@ -230,8 +231,9 @@ impl Places {
         })
     }
 
-    /// The addresses at which no other member may be. A member that the settings name may have left
-    /// its hosts in a document.
+    /// The addresses at which no other member may be. For a member that the settings name, these
+    /// are the addresses of the host in the settings: the member may have left the hosts that a
+    /// document names.
     fn own_addresses<'a>(&self, name: &NodeName, place: &'a Place) -> &'a [SocketAddr] {
         match place.hosts.first() {
             Some(host) if self.listed.contains(name) => &host.addresses,
@@ -253,8 +255,8 @@ impl Places {
         all
     }
 
-    /// A notice about a sender that has the name of a member, but not the member's address; `keyed`
-    /// if its key proves the name.
+    /// A notice about a sender that has the name of a member, but not the member's address. `keyed`
+    /// says that the sender's key proves the name.
     pub(super) fn contradicts(
         &self,
         name: &NodeName,
@@ -270,7 +272,7 @@ impl Places {
         let host = place.text();
         match self.at(address) {
             Some(of) => Some(Notice::Exchanged { member, host, address, of: of.clone() }),
-            // A sender with the key may be anywhere.
+            // A sender that has proved its name by a key may be anywhere.
             None if keyed => None,
             None => Some(Notice::Moved { member, host, address }),
         }
@@ -302,8 +304,8 @@ impl Places {
         all.find(|(_, place)| place.addresses.contains(&address)).map(|(name, _)| name)
     }
 
-    /// Whether the sender `who` is the node with its name: the cluster's key proves that; without
-    /// keys, an address of that name does.
+    /// Whether the sender `who` is the node with its name. The cluster's key proves that. Without
+    /// keys the sender's address proves it, if the node has that address.
     pub(super) fn proves(&self, who: &Who, address: SocketAddr, shown: Option<&Authority>) -> bool {
         match shown {
             Some(authority) => *authority == Authority::Cluster,
@@ -348,7 +350,8 @@ impl Places {
     /// processes.
     pub(super) fn heard(&mut self, now: Time, who: &Who, address: SocketAddr) -> Option<Notice> {
         let place = self.all.get_mut(&who.name)?;
-        // A member that has moved can send, but receives nothing at its old address.
+        // A member that has moved can still send. But datagrams to its old address are lost, so the
+        // old address stays silent.
         if place.addresses.contains(&address) {
             place.silent = None;
         }
@@ -365,8 +368,8 @@ impl Places {
         all.filter(|all| all.len() > 1).unwrap_or_default()
     }
 
-    /// Lists silent members as obstacles if their host names give no address: an operator must mend
-    /// these first.
+    /// Lists silent members as obstacles if their host names give no address, because an operator
+    /// must mend these names first.
     pub(super) fn explain(&self, waiting: Waiting) -> Waiting {
         blame(waiting, |silent| {
             let (_, place) = self.all.iter().find(|(name, _)| name.as_str() == silent)?;
@@ -444,7 +447,6 @@ impl Place {
         self.hosts.iter().map(|host| &host.at).eq(hosts)
     }
 
-    /// The hosts in words.
     fn text(&self) -> String {
         let all: Vec<_> = self.hosts.iter().map(|host| host.at.to_string()).collect();
         all.join(" or ")
@@ -460,7 +462,6 @@ impl Place {
         !self.addresses.is_empty()
     }
 
-    /// A notice if the nth host does not resolve.
     fn unresolved(&self, member: &NodeName, nth: usize) -> Option<Notice> {
         let host = self.hosts.get(nth)?;
         let (member, error) = (member.clone(), host.error.clone()?);
@@ -477,7 +478,7 @@ impl Place {
 }
 
 impl Host {
-    /// A host of `member`. Begins to look up a name.
+    /// A host of `member`. If the host is a name, begins to look it up.
     fn new(member: &NodeName, at: &HostPort, sender: &mpsc::UnboundedSender<LookUpResult>) -> Self {
         let seeker = at.name().map(|name| {
             let again = Arc::<Notify>::default();

@@ -33,9 +33,9 @@ impl LookUpResult {
     }
 }
 
-/// Looks up the name of this host of `member` until the receiver of results is dropped. First
-/// looks until the name has addresses. Then looks each time that `again` reports silence, or every
-/// 15 s while there are several addresses.
+/// Looks up the name of this host of `member` until the receiver of results is dropped. Looks
+/// until the name has addresses. After that, looks each time that `again` reports silence, and
+/// every 15 s if there are several addresses.
 pub(super) async fn seek(
     member: NodeName,
     host: HostPort,
@@ -118,7 +118,7 @@ mod tests {
         }
     }
 
-    /// A missing name is looked up again without a request, and a task ends with its node.
+    /// The task looks a missing name up again without a request. The task ends with its node.
     #[tokio::test]
     async fn missing_name_is_asked_again() {
         let (send, mut looked) = mpsc::unbounded_channel();

@@ -44,7 +44,8 @@ fn address_names_member_without_keys() {
     assert!(!places.proves(&who("c", 1), at("10.0.0.2:1"), None), "another name");
 }
 
-/// Hosts in the settings take precedence, and members of no epoch are forgotten.
+/// The host in the settings comes before the hosts in a document. Members of no epoch are
+/// forgotten.
 #[test]
 fn documents_complete_the_settings() {
     let mut places = places("a=10.0.0.1:1,b=10.0.0.2:1", "0.0.0.0:1");
@@ -75,7 +76,7 @@ fn at_hosts(list: &str, hosts: &[&str]) -> Arc<Membership> {
     Membership::read(Arc::new(document), &config).unwrap()
 }
 
-/// A member that was removed and added again may have another host.
+/// Member c has another host in the later epoch.
 #[test]
 fn hosts_of_latest_epoch_count() {
     let mut places = places("a=10.0.0.1:1", "0.0.0.0:1");
@@ -87,8 +88,8 @@ fn hosts_of_latest_epoch_count() {
     assert_eq!(places.place(&name("c")), Some(at("10.0.0.7:1")));
 }
 
-/// The settings still have the host that c has left. The hosts in epoch 0 are those in the settings
-/// of another process.
+/// The settings still have a host that c has left. The hosts in the document of epoch 0 are not
+/// tried, because they come from the settings of another process.
 #[test]
 fn silent_member_is_tried_elsewhere() {
     let list = "a=10.0.0.1:1,c=10.0.0.3:1";
@@ -155,7 +156,7 @@ fn with_keys_no_address_proves_anything() {
     assert!(!places.proves(&who("b", 1), at("10.0.0.2:1"), Some(&web)));
 }
 
-/// The notice comes once, but an operator asks for the status later.
+/// The notice comes once. The trouble stays, because an operator asks for the status later.
 #[tokio::test]
 async fn unresolved_name_is_trouble() {
     let mut places = places("a=a.invalid:1,b=10.0.0.2:1", "[::]:1");
@@ -246,7 +247,8 @@ async fn failed_name_is_reported() {
     assert_eq!(places.address(seconds(2), &name("a")), Some(at("10.0.0.9:1")));
 }
 
-/// The node tries the addresses in turn: a grantor believes an incarnation from one address only.
+/// The node tries the addresses of a name one after the other: a grantor believes an incarnation
+/// from one address only.
 #[tokio::test]
 async fn answering_address_is_kept() {
     let mut places = places("a=a.invalid:1", "[::]:1");
@@ -261,7 +263,7 @@ async fn answering_address_is_kept() {
         assert_eq!(places.address(millis(n * 1_000), &name("a")), Some(at("10.0.0.1:1")));
         places.heard(millis(n * 1_000 + 1), &who("a", 1), at("10.0.0.1:1"));
     }
-    // The order of a name server's addresses means nothing.
+    // A name server may give the addresses in any order.
     assert!(!found(&mut places, "a", &["10.0.0.1:1", "[fd::1]:1"]).1);
     assert_eq!(places.address(millis(30_000), &name("a")), Some(at("10.0.0.1:1")));
     places.refused(millis(30_001), &name("a"));

@@ -11,21 +11,20 @@ use crate::keys::{Grant, Right};
 pub enum Authority {
     /// The key of the cluster: all messages of members and candidates are allowed.
     Cluster,
-    /// The key of an application.
     Application(Arc<Grant>),
 }
 
 impl Authority {
-    /// Whether the incarnation `inc` with this key may speak as `who`: no process speaks as another
-    /// incarnation, and no application as a member. `is_member` says whether a membership has the
-    /// name of `who`.
+    /// Whether the incarnation `inc` with this key may speak as `who`. No process may speak as
+    /// another incarnation, and no application as a member. `is_member` says whether a membership
+    /// has the name of `who`.
     pub(crate) fn may_be(&self, inc: Inc, who: &Who, is_member: bool) -> bool {
         who.inc == inc && (*self == Self::Cluster || !is_member)
     }
 
-    /// Whether the sender may send `message`. An application does what its rights allow, in its
-    /// elections; messages of grantors, and questions about all elections, are not allowed. A
-    /// change of members concerns all elections, and has a right of its own.
+    /// Whether the sender may send `message`. An application may do what its rights allow, in its
+    /// elections, and sends no messages of grantors. A question about all elections needs a key for
+    /// all elections. The right to change members holds whatever the elections are.
     pub(crate) fn may_say(&self, message: &Message) -> bool {
         let Self::Application(grant) = self else { return true };
         let asks = grant.rights.allow(Right::Ask);
@@ -110,8 +109,8 @@ mod tests {
         Authority::Application(Arc::new(Grant { rights, ..(*grant).clone() }))
     }
 
-    /// A key for monitoring never holds a lease, a key to contend gives no orders, and neither
-    /// sends messages of members.
+    /// A key to ask never holds a lease, a key to contend gives no orders, and neither sends
+    /// messages of members.
     #[test]
     fn right_allows_only_its_messages() {
         let start = Time::ZERO;
@@ -218,7 +217,8 @@ mod tests {
         }
     }
 
-    /// A key with the right `members` asks for changes. Only the cluster's key carries changes out.
+    /// A key with the right `members` may ask for changes. Only the cluster's key carries changes
+    /// out.
     #[test]
     fn right_members_permits_changes() {
         let (start, epoch, ballot) = (Time::ZERO, EpochId::NONE, Ballot::NONE);

@@ -8,9 +8,9 @@
 //! ```
 //!
 //! Numbers are little-endian. The cipher is ChaCha20-Poly1305 (RFC 8439) with the counter as its
-//! nonce. Each seal also authenticates everything before it and, in data and welcomes, the
-//! recipient's challenge, which is not sent. A gate is the tag of an empty text over everything
-//! before it.
+//! nonce. Each seal also authenticates everything before it. In data and welcomes it also
+//! authenticates the recipient's challenge, which is not sent. A gate is the tag of an empty text,
+//! and authenticates everything before it.
 
 use chacha20poly1305::{AeadInOut, ChaCha20Poly1305, KeyInit};
 use tenure_core::nerio::wire::{DATAGRAM_MAX, VERSION};
@@ -51,7 +51,7 @@ impl Aead {
         sealed.map(Into::into).unwrap_or_default()
     }
 
-    /// Opens `text` in place. With a wrong tag no part of it may be used.
+    /// Opens `text` in place. If the tag is wrong, no part of `text` may be used.
     #[must_use]
     pub(super) fn open(&self, counter: u64, beside: &[u8], text: &mut [u8], tag: &[u8]) -> bool {
         let Ok(tag) = <[u8; TAG]>::try_from(tag) else { return false };
@@ -158,8 +158,8 @@ pub(super) struct Hello<'a> {
     pub(super) public: [u8; 32],
     pub(super) counter: u64,
     /// Name and elections of an application, with a zero byte between them. For other rights than
-    /// to contend and to ask, another zero byte follows, and a byte with the sum of the rights. A
-    /// right counts 1 (contend), 2 (ask), 4 (resign) or 8 (change members).
+    /// to contend and to ask, another zero byte follows, and then a byte with the sum of the
+    /// rights: 1 (contend), 2 (ask), 4 (resign) and 8 (change members).
     pub(super) grant: &'a [u8],
 }
 
@@ -203,7 +203,8 @@ pub(super) fn read_hello(datagram: &[u8]) -> Option<Hello<'_>> {
     (rest.len() == CHALLENGE + 2 * TAG).then_some(Hello { channel, key, public, counter, grant })
 }
 
-/// Whether a hello passes the gate of its key. A stranger causes no more work than this check.
+/// Whether a hello passes the gate of its key. A sender without the key causes no more work than
+/// this check.
 pub(super) fn passes(gate: &Aead, counter: u64, datagram: &[u8]) -> bool {
     let Some(end) = datagram.len().checked_sub(TAG) else { return false };
     let (before, tag) = datagram.split_at(end);

@@ -9,7 +9,7 @@ use super::bytes::{Aead, Channel, Hello};
 use crate::keys::{ApplicationKey, Grant, HeldKeys, KeyId, Keys, Rights, Secret, expand, extract};
 
 /// The cipher for the gate of hellos from the process with this public half. All holders of the key
-/// know this cipher.
+/// can derive this cipher.
 pub(super) fn gate(secret: &Secret, public: &[u8; 32]) -> Aead {
     Aead::new(&expand(secret, "gate", &[public]))
 }
@@ -24,7 +24,7 @@ pub(super) fn first(keys: &Keys) -> Option<(Vec<u8>, KeyId, &Secret)> {
     }
 }
 
-/// The authority of a process that answers on a channel which a process with `keys` has opened.
+/// The authority of a process that answers on this channel, which a process with `keys` has opened.
 pub(super) fn answerer(keys: &Keys, channel: Channel) -> Option<Authority> {
     match (keys.held(), channel) {
         (HeldKeys::Application(keys), Channel::Peers) => {
@@ -66,7 +66,7 @@ pub(super) fn accept(keys: &Keys, hello: &Hello<'_>) -> Option<AcceptedKey> {
     }
 }
 
-/// A key of ours that a sender has used.
+/// The key of this process with which a hello was made.
 pub(super) struct AcceptedKey {
     /// The secret of all holders of the key.
     pub(super) gate: Secret,
@@ -84,8 +84,9 @@ impl AcceptedKey {
     }
 }
 
-/// The ciphers of this process: the first seals for the other process, the second opens its
-/// datagrams. `greeted` if the other process said hello.
+/// The two ciphers of this process on a channel. The first seals for the other process, and the
+/// second opens the other process's datagrams. `greeted` says that the other process sent the
+/// hello.
 pub(super) fn directions(
     channel: Channel,
     secret: &Secret,

@@ -11,11 +11,11 @@ const OTHERS_MAX: usize = 64;
 const AGAIN: Duration = Duration::from_millis(50);
 /// Silence after which a contact that sends without a key is greeted again.
 const NO_KEY_YET: Duration = Duration::from_millis(250);
-/// After so many unanswered hellos over at least this span, a node that has shown a key may have
-/// been restarted without a key.
+/// After this many unanswered hellos over at least this span, a node that has shown a key may have
+/// been restarted without the key.
 const GONE: (u32, Duration) = (3, Duration::from_secs(1));
 
-/// Whether a node last heard at `heard` may have been restarted without a key.
+/// Whether the span since `heard` is so long that the node may have been restarted without a key.
 pub(super) fn is_long(now: Time, heard: Time) -> bool {
     now.since(heard) >= GONE.1
 }
@@ -64,8 +64,8 @@ impl Contact {
         self.unsealed = true;
     }
 
-    /// Whether a node that has shown no key counts as a node without a key: it sends without a key,
-    /// or does not answer a hello.
+    /// Whether a node that has shown no key counts as a node without a key. Such a node sends
+    /// without a key, or does not answer a hello.
     pub(super) fn has_no_key(&self, now: Time) -> bool {
         self.unsealed || self.unanswered.is_some_and(|(since, _)| now.since(since) >= AGAIN)
     }
@@ -81,7 +81,7 @@ impl Contact {
         self.greeted.is_some_and(|(_, number)| Some(number) > self.answered)
     }
 
-    /// Whether the answer to hello `number` is news; notes it.
+    /// Notes the answer to hello number `number`. Returns whether the answer is new.
     pub(super) fn answer(&mut self, number: u64) -> bool {
         let sent = self.greeted.is_some_and(|(_, last)| number <= last);
         let news = sent && Some(number) > self.answered;
@@ -102,7 +102,7 @@ impl Contacts {
         Self { members, all: BTreeMap::new() }
     }
 
-    /// Sets the possible addresses of members. Returns the addresses that were added or removed.
+    /// Sets the addresses that members may have. Returns the addresses that were added or removed.
     pub(super) fn members_are(&mut self, members: BTreeSet<SocketAddr>) -> Vec<SocketAddr> {
         let news: Vec<_> = self.members.symmetric_difference(&members).copied().collect();
         self.all.retain(|address, _| !news.contains(address));

@@ -65,7 +65,7 @@ impl Seal {
         if let Some(known) = known {
             let is_less = |by: &Authority| *by == Authority::Cluster && with.authority != *by;
             // If two processes draw the same id (probability 2⁻⁶⁴), the first process keeps its
-            // session.
+            // session. An application cannot replace the session of a member, either.
             if known.public != public || is_less(&known.authority) {
                 return Err(DropReason::Forged);
             }
@@ -93,12 +93,12 @@ impl Seal {
             counter,
             &mut self.scratch,
         );
-        // The sender says hello again if the welcome is lost.
+        // If the welcome is lost, the sender says hello again.
         let _ = send(from, &self.scratch);
         Ok(())
     }
 
-    /// A session with the sender of a hello, with the key of ours that the hello used.
+    /// A session with the sender of a hello, with the key of this process that the hello used.
     fn open_session(
         &self,
         heard: Time,
@@ -131,8 +131,8 @@ impl Seal {
         })
     }
 
-    /// Window and name that a new session takes over from the previous session. The numbers of a
-    /// process go on when it uses another key.
+    /// Window and name that a new session takes over from the previous session of the same process:
+    /// the process numbers its datagrams on when it uses another key.
     fn continued(&self, public: &[u8; 32], counter: u64) -> (Window, Option<NodeName>) {
         let known = self.sessions.get(id(public));
         let mut window = known.map_or_else(Window::default, |known| known.window.clone());
@@ -190,7 +190,7 @@ impl Seal {
         contact.heard();
         if let Some(waiting) = waiting {
             contact.sent(now);
-            // A lost datagram is sent again by the node that wants an answer.
+            // If this datagram is lost, the node that wants an answer repeats it.
             let _ = self.send(from, &waiting, send);
         }
         Ok(())

@@ -13,26 +13,27 @@
 //!
 //! Because of the second channel a leaked application key cannot grant. The members' private half
 //! is derived from the cluster's key. So a process of an application can neither forge nor read a
-//! member's datagrams to another process. The key with which a process seals comes from the
-//! channel's secret, the direction and the sender's public half. The nonce is a counter, which
-//! never repeats.
+//! member's datagrams to another process. A process derives the key with which it seals from the
+//! channel's secret, the direction and its own public half. The nonce is a counter, which never
+//! repeats.
 //!
 //! Each datagram is sealed for the recipient's *challenge*, a number that the recipient drew at its
 //! start. A sender learns the challenge by a hello, which the recipient answers with a welcome. So
-//! datagrams to an earlier start cannot be repeated, and within one start a window of numbers for
-//! each sender drops repetitions. Hellos repeated by strangers fill a list of their own, in which
-//! the oldest are forgotten. With more senders than [`SESSIONS_MAX`](session::SESSIONS_MAX) the
-//! process forgets all senders and draws another challenge. Every sender then says hello again.
+//! no recipient reads a datagram to one of its earlier starts. Within one start a window of numbers
+//! for each sender drops repetitions. A stranger may repeat old hellos. The senders of such hellos
+//! fill a list of their own, from which the oldest are removed. With more senders than
+//! [`SESSIONS_MAX`](session::SESSIONS_MAX) the process forgets all senders and draws another
+//! challenge. Every sender then says hello again.
 //!
 //! A sender greets nodes that it does not know, and nodes that have been silent for 50 ms after one
 //! of its datagrams. A datagram for an unknown node waits for the welcome.
 //!
 //! Where [unsealed datagrams are accepted](Keys::accept_unsealed), a sender does not seal datagrams
 //! to a member that leaves a hello unanswered for 50 ms, or that itself sends unsealed datagrams.
-//! The sender greets the member again now and then. A node that had shown its key gets unsealed
+//! The sender greets such a member again now and then. A node that has shown its key gets unsealed
 //! datagrams after three unanswered hellos and at least one second, because it may have been
 //! restarted without a key. Other nodes that send without a key get unsealed answers, and no
-//! greeting: every host can name any address.
+//! greeting: any host can forge the address of a node.
 
 mod authority;
 mod bytes;
@@ -199,14 +200,16 @@ impl Seal {
         }
     }
 
-    /// Marks the process as no member. Except for answers, such a process sends only to members, so
-    /// it greets every address as a member's. A leader that the process asks accepts the same key.
+    /// Marks the process as no member. Except for answers, such a process sends only to members and
+    /// to leaders that it asks. So it greets every address like a member's, and a leader accepts
+    /// such a greeting, too.
     pub(super) fn of_no_member(self) -> Self {
         Self { asks: true, ..self }
     }
 
-    /// Sets the addresses of members, which are greeted in another way than others. An address
-    /// proves nothing. Contacts whose way of greeting has changed are greeted anew.
+    /// Sets the addresses of members. Members and other nodes are greeted with different secrets.
+    /// An address proves nothing. A contact that has become a member, or is no member any more, is
+    /// greeted anew.
     pub(super) fn members_are(&mut self, members: BTreeSet<SocketAddr>) {
         for address in self.contacts.members_are(members) {
             self.sessions.forget(address);
@@ -234,10 +237,12 @@ impl Seal {
         let member = self.contacts.is_member(to);
         let known = session.is_some();
         let cannot_greet = !known && self.toward(member).is_none();
-        // Greet a node when this process speaks to it of its own accord.
+        // Answer an unsealed datagram with an unsealed one. Otherwise this process speaks of its
+        // own accord: then it greets the node.
         let is_answered = |heard: Time| match session {
-            // A node that has shown a key may have been restarted without one. But every host can
-            // send unsealed datagrams in its name.
+            // Any host can send unsealed datagrams in the name of a node that has shown a key.
+            // Answer such a node unsealed only if its unsealed datagram came long after its last
+            // sealed one: it may have been restarted without a key.
             Some(sealed) => contact::is_long(heard, sealed) && !contact::is_long(now, heard),
             None => cannot_greet || !contact::is_long(now, heard),
         };
@@ -324,7 +329,7 @@ impl Seal {
         session.heard = now;
         let authority = session.authority.clone();
         let inc = inc(&session.public);
-        // Only a member is at a member's address, whatever source an application claims.
+        // No application takes a member's address, even if its datagrams come from there.
         let reachable = authority == Authority::Cluster || !self.contacts.is_member(from);
         if !self.sessions.establish(sender, from, reachable) {
             return Err(self.start_over());
@@ -340,7 +345,7 @@ impl Seal {
     /// Forgets all senders because too many have shown their keys: earlier sealed datagrams do not
     /// count any more.
     fn start_over(&mut self) -> DropReason {
-        // If the system gives no random number, use the next number: it only has to differ from the
+        // If the system gives no random number, use the next number, which also differs from the
         // earlier challenge.
         self.own.challenge = tenure::driver::seed().unwrap_or(self.own.challenge.wrapping_add(1));
         self.sessions = Sessions::default();
@@ -368,8 +373,8 @@ impl Seal {
     /// Notes an unsealed datagram of `name` from `address` that was read.
     pub(super) fn heard_unsealed(&mut self, now: Time, address: SocketAddr, name: &NodeName) {
         self.note_unsealed(now, address, name);
-        // Every host can send unsealed datagrams in the name of a node that has shown a key: greet
-        // that node. The node counts as a node without a key only if it does not answer.
+        // Any host can send unsealed datagrams in the name of a node that has shown a key. So go on
+        // greeting that node: it counts as a node without a key only if it does not answer.
         if self.sessions.at(address).is_some() {
             return;
         }
@@ -386,8 +391,8 @@ impl Seal {
         let accepted = self.accepts_since.is_some();
         match (accepted, self.keys.accepts_unsealed()) {
             (true, false) => self.accepts_since = None,
-            // Forget the senders listed so far: their datagrams were refused, and may come from
-            // anywhere.
+            // Forget the senders without a key that were listed so far. Their datagrams were
+            // refused, and may be forged.
             (false, true) => self.unsealed = unsealed::UnsealedSenders::default(),
             _ => {}
         }
@@ -396,8 +401,7 @@ impl Seal {
         }
         let accepted = self.keys.ids();
         if self.sessions.has(|session| !accepted.contains(&session.key)) {
-            // If the removed key comes back, datagrams that were read before must not be read
-            // again.
+            // If the removed key comes back, no datagram from before its removal may be read again.
             self.start_over();
         }
     }

@@ -13,7 +13,7 @@ use crate::keys::KeyId;
 /// Maximum number of sessions. Beyond that the process forgets all sessions at once, and the
 /// challenge changes.
 pub(super) const SESSIONS_MAX: usize = 16_384;
-/// Maximum number of sessions whose hello a stranger may have repeated.
+/// Maximum number of sessions that are not established: a stranger may have repeated their hellos.
 pub(super) const PENDING_MAX: usize = 1_024;
 
 pub(super) struct Session {
@@ -23,14 +23,15 @@ pub(super) struct Session {
     pub(super) key: KeyId,
     pub(super) opens: Aead,
     pub(super) seals: Aead,
-    /// Challenge of the process, for which datagrams to it are sealed.
+    /// Challenge of the process. This node seals datagrams to the process for that challenge.
     pub(super) challenge: u64,
     pub(super) window: Window,
     pub(super) address: SocketAddr,
     /// Time of the last datagram from the process.
     pub(super) heard: Time,
     pub(super) name: Option<NodeName>,
-    /// Whether a datagram sealed for our challenge has come, so that the hello was not an old one.
+    /// Whether a datagram sealed for this node's challenge has come. Such a datagram proves that
+    /// the hello was not an old one.
     pub(super) established: bool,
 }
 
@@ -43,7 +44,7 @@ pub(super) fn id(public: &[u8; 32]) -> u64 {
 pub(super) struct Sessions {
     all: BTreeMap<u64, Session>,
     addresses: BTreeMap<SocketAddr, u64>,
-    /// Sessions in the order of their hellos; some may be established or gone.
+    /// Sessions in the order of their hellos. Some may be established or gone by now.
     pending: VecDeque<u64>,
     established: usize,
 }
@@ -66,16 +67,16 @@ impl Sessions {
         self.all.get_mut(&id)
     }
 
-    /// Stores a new session, in place of an earlier session of the same process. If the earlier
-    /// session was established, the new session is established, too, and takes over its address.
+    /// Stores a new session in place of an earlier session of the same process. If the earlier
+    /// session was established, the new session is established, too, and keeps the earlier address.
     pub(super) fn keep(&mut self, session: Session) {
         let id = id(&session.public);
         let was = self.all.insert(id, session).map(|before| (before.established, before.address));
         match was {
             Some((true, address)) => {
                 if let Some(session) = self.all.get_mut(&id) {
-                    // The process stays at its address until a datagram comes that is sealed for
-                    // our challenge.
+                    // The hello may be an old one. So the address of the process stays until a
+                    // datagram comes that is sealed for this node's challenge.
                     session.established = true;
                     session.address = address;
                 }
@@ -92,7 +93,8 @@ impl Sessions {
         }
     }
 
-    /// Establishes the session of a process that is now at `address`; false if there is no room.
+    /// Establishes the session of a process that is now at `address`; false if there are too many
+    /// established sessions.
     #[must_use]
     pub(super) fn establish(&mut self, id: u64, address: SocketAddr, reachable: bool) -> bool {
         let Some(session) = self.all.get_mut(&id) else { return true };
@@ -113,7 +115,7 @@ impl Sessions {
         true
     }
 
-    /// Forgets the process at `address`: it is greeted again.
+    /// Forgets the process at `address`, which is then greeted again.
     pub(super) fn forget(&mut self, address: SocketAddr) {
         self.addresses.remove(&address);
     }
@@ -164,7 +166,7 @@ mod tests {
             assert!(sessions.at(address).is_some());
             assert_eq!((sessions.all.len(), sessions.addresses.len()), (1, 1));
         }
-        // A possibly old hello moves no session.
+        // The hello may be an old one, so the address of the session stays.
         let hello = session(2_000);
         let address = hello.address;
         sessions.keep(hello);

@@ -40,17 +40,14 @@ fn application(name: &str) -> Keys {
     cluster_key().issue(name.parse().unwrap(), elections).into()
 }
 
-/// A process with the random number `seed`.
 fn seal(keys: Keys, seed: u8) -> Seal {
     Seal::with(keys, [at(A), at(B)].into(), [seed; 32], u64::from(seed) << 56)
 }
 
-/// An unsealed datagram.
 fn plain(text: &str) -> Vec<u8> {
     [&MAGIC[..], &[wire::VERSION], text.as_bytes()].concat()
 }
 
-/// A datagram on its way.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Packet {
     from: SocketAddr,
@@ -63,7 +60,6 @@ struct Net {
     now: Time,
     nodes: BTreeMap<SocketAddr, Seal>,
     sent: Vec<Packet>,
-    /// Datagrams sent and not delivered.
     queue: Vec<Packet>,
 }
 
@@ -155,7 +151,7 @@ fn first_datagram_waits_for_welcome() {
     assert_eq!(net.peers(B)[0].authority, Authority::Cluster);
 }
 
-/// A grantor that campaigns asks itself, too, by its address.
+/// A grantor that campaigns also asks itself, at its own address.
 #[test]
 fn a_member_talks_to_itself() {
     let mut net = candidate_and_members();
@@ -167,7 +163,7 @@ fn a_member_talks_to_itself() {
     for packet in &sent {
         assert_eq!(net.give(packet), Err(DropReason::Replayed));
     }
-    // No member takes its own datagrams, sent back to it, for datagrams of another member.
+    // Datagrams of A come back to A from the address of B. A must not take them for datagrams of B.
     net.say(A, B, "fences");
     assert_eq!(net.settle(), ["fences"]);
     for packet in net.sent.clone().iter().skip(sent.len()).filter(|packet| packet.from == at(A)) {
@@ -185,7 +181,7 @@ fn only_same_application_talks() {
     ]);
     net.say(P, Q, "verify");
     assert_eq!(net.settle(), ["verify"]);
-    // As far as the process knows, B is the address of a member.
+    // Node P takes B for a member, and B has the key of another application.
     net.say(P, B, "request");
     let hello = net.queue.remove(0);
     assert_eq!(net.give(&hello), Err(DropReason::OtherKey(cluster_key().id())));
@@ -320,8 +316,8 @@ fn rights_cannot_be_added() {
     assert_eq!(grant.to_string(), "billing for billing/* with the rights ask");
 }
 
-/// An operator gave the application more elections, or another right, under the same key of the
-/// cluster.
+/// An operator gave the application more elections, or another right. The key of the cluster is the
+/// same.
 #[test]
 fn running_application_gets_other_elections() {
     let mut net = candidate_and_members();

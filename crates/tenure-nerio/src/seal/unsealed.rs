@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use tenure_core::{NodeName, Time};
 
-/// Maximum number of senders that are remembered, the latest ones.
+/// Maximum number of senders; the sender with the oldest datagram makes room for a new one.
 const KEPT_MAX: usize = 1_024;
 
 /// A node that sends without a key. Nothing proves its name.

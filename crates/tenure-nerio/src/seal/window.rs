@@ -1,8 +1,8 @@
 //! Numbers that have come from a sender.
 
 /// Distance below the newest number up to which a datagram is still accepted. A sender counts its
-/// datagrams to all recipients together, so the numbers of two reordered datagrams on one path may
-/// be hundreds apart.
+/// datagrams to all recipients together. So two datagrams that were reordered on one path may have
+/// numbers that are hundreds apart.
 pub(super) const BITS: u64 = 1_024;
 const WORDS: usize = BITS as usize / 64;
 
@@ -25,7 +25,6 @@ impl Window {
         }
     }
 
-    /// Notes that `number`, which is new, has come.
     pub(super) fn take(&mut self, number: u64) {
         if !self.is_new(number) {
             return;
@@ -66,8 +65,8 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Compares with a set of all numbers that have come: the window takes no number twice, and
-        /// each recent number once.
+        /// Compares the window with a set of all numbers that have come. The window takes no number
+        /// twice, and takes each recent number once.
         #[test]
         fn window_takes_each_number_once(
             numbers in prop::collection::vec((0..4_u8, 0..3_000_u64), 1..400),

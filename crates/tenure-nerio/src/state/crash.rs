@@ -1,6 +1,6 @@
 //! The machine stops at every step of writing, and the disk forgets unflushed changes.
 //!
-//! The code that ships writes everything, to real files. [`Forgetful`] stands in between and keeps
+//! The code under test writes to real files. [`Forgetful`] carries each system call out, and keeps
 //! account of the names and contents that would survive. After each system call it computes all
 //! disks that a loss of power may leave. Such a disk has or lacks each unflushed change, and has
 //! each unflushed content whole, cut off or empty. The test puts every such disk into a directory
@@ -24,7 +24,8 @@ use super::*;
 
 type Number = u64;
 
-/// Names that appeared in a directory or, without a number, disappeared; a rename is both at once.
+/// Names that appeared in a directory, with their files, and names that disappeared. A rename is
+/// both at once.
 type Change = Vec<(String, Option<Number>)>;
 
 /// The files of the state directory on a disk; `None` without a directory.
@@ -38,12 +39,12 @@ struct Account {
     names: BTreeMap<Number, BTreeMap<String, Number>>,
     /// Changes that may be on disk, in any selection.
     changes: BTreeMap<Number, Vec<Change>>,
-    /// Content of each file, and its part that is surely on disk.
+    /// Content of each file, and the content that is surely on disk.
     contents: BTreeMap<Number, (Vec<u8>, Option<Vec<u8>>)>,
-    /// All disks that were possible, and the promise for which each was judged.
+    /// All disks that were possible, each with the promise for which it was judged.
     found: BTreeSet<(Promise, DiskContent)>,
     promise: Promise,
-    /// All files, kept open so that no number is used again.
+    /// All files ever made, kept open so that no inode number is used again.
     files: Vec<File>,
 }
 
@@ -58,7 +59,8 @@ struct Promise {
     voted: Option<(Ballot, bool)>,
 }
 
-/// The disks of this machine, and an account of the changes that they would forget.
+/// Passes all calls on to the real disk, and keeps account of the changes that a loss of power
+/// would undo.
 #[derive(Debug, Default)]
 struct Forgetful(Mutex<Account>);
 
@@ -67,7 +69,7 @@ fn number(of: BorrowedFd<'_>) -> Number {
 }
 
 impl Forgetful {
-    /// Accounts for a step, and judges the possible disks.
+    /// Accounts for a step, and judges the disks that are possible now.
     fn after(&self, step: impl FnOnce(&mut Account)) {
         let mut account = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         step(&mut account);
@@ -193,7 +195,7 @@ impl Disk for Forgetful {
             if let Some((now, flushed)) = account.contents.get_mut(&own) {
                 *flushed = Some(now.clone());
             }
-            // The last possibility has all changes.
+            // The last possibility has all changes, and the flush makes it certain.
             if let Some(names) = account.possible(own).pop() {
                 account.names.insert(own, names);
                 account.changes.remove(&own);

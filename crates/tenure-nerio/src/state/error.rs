@@ -54,7 +54,7 @@ pub enum MemoryError {
     OtherDocument { path: PathBuf, why: DocumentError },
 }
 
-/// The reason why a record was not written. The record before it still holds and can be read; a
+/// The reason why a record was not written. The record before it is still valid and readable. A
 /// later write may succeed.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
@@ -71,7 +71,7 @@ pub enum WriteError {
     NoThread,
 }
 
-/// The reason why a grant table of this boot is not believed.
+/// The reason why a grant table of this boot is not used.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Tear {
     Head(Damage),
@@ -84,7 +84,7 @@ pub enum Tear {
         /// Number of the pair, from 0.
         pair: u32,
     },
-    /// Several slots are torn, but a process that dies in a write tears only one slot.
+    /// Several slots are torn. A process that dies in a write tears only one slot.
     Slots {
         torn: u32,
     },

@@ -90,15 +90,16 @@ impl Identity {
     }
 }
 
-/// The instance, or identity, of a memory that begins at `wall`. The later of two memories of a
-/// member is valid, and after the loss of all directories fences go on from this time.
+/// The instance, or identity, of a memory that begins at `wall`. If a member has had two memories,
+/// the later one is valid. After the loss of all directories, fences begin above this time.
 pub(crate) fn new_instance(wall: WallTime) -> Result<Instance, MemoryError> {
     let born = checked(wall)?;
     let number = random().map_err(|error| MemoryError::Random(error.source))?;
     Ok(Instance::new(born, number))
 }
 
-/// The clock in milliseconds since 1970, unless it is before this program existed.
+/// The wall clock in milliseconds since 1970; an error if it shows a time before this program
+/// existed.
 pub(crate) fn checked(wall: WallTime) -> Result<u64, MemoryError> {
     let now = wall.as_nanos() / 1_000_000;
     if now < RELEASED {
@@ -132,8 +133,8 @@ impl Shared {
 
     /// Returns once `record` would survive a loss of power.
     pub(super) fn flush(&self, record: &Record) -> Result<(), WriteError> {
-        // Hold the lock over the write: two writes at once would overwrite each other. The identity
-        // is assigned as a whole, so a panic elsewhere leaves nothing half done.
+        // Hold the lock during the write, because two writes at once would overwrite each other.
+        // The identity is assigned as a whole, so a panic elsewhere leaves no half-done change.
         let mut identity = self.identity.lock().unwrap_or_else(PoisonError::into_inner);
         let durable = identity.durable.with(record).ok_or(WriteError::NotFlushed)?;
         let next = Identity { durable, ..identity.clone() };
@@ -188,7 +189,6 @@ mod tests {
         bytes.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// The bytes of [`sample`] in format 3.
     const BYTES3: &str = "8954454e55524569030000003200000001630161ef9bafcdf8acd19181deb7de9af1d9a2a\
         30207010a80cab5ee0101808040010162828080808080808080808008016733ebac";
 

@@ -14,23 +14,23 @@
 //!
 //! - [`Memory::Fresh`]: the cluster's very first start, declared by [`Opening::New`].
 //! - [`Memory::Lost`]: an empty directory. The memory was lost, or the cluster is new: the grantor
-//!   asks the others. They write down that the member has another instance. Then the grantor waits
-//!   for all leases to end and reads the fences from the others, or founds the cluster with them.
-//!   The first durable [`Record::Entered`] shows that this is done; until then every start finds
-//!   the memory lost.
+//!   asks the other members. They write down that the grantor has a new memory. If the memory was
+//!   lost, the grantor waits for all leases to end, and reads the fences from the others. If the
+//!   cluster is new, the grantor founds it with the others. The first durable [`Record::Entered`]
+//!   shows that this is done. Until then every start finds the memory lost.
 //! - [`Memory::Kept`]: everything. The grants are kept if their table is intact, and if they were
 //!   made in this boot of the machine, in this time namespace and among the present members. If
 //!   not, the grantor waits for all leases to end. The first [`Record::Grant`] shows that the wait
 //!   is over. The old table stays in place until that record, so a process that starts again during
 //!   the wait waits again.
 //!
-//! Where more directories are lost than the others can make up for, an operator writes a
-//! [`Survival`], or a [`Recovery`] in an upgraded epoch 0.
+//! If so many directories are lost that the other members cannot restore them, an operator writes a
+//! [`Survival`]. In an upgraded epoch 0 the operator writes a [`Recovery`].
 //!
 //! The [assumptions](tenure::state#assumptions) are those of every state directory. A directory
-//! restored from a copy brings back superseded grants and fences. If a file system lost writes
-//! within one boot, after a forced detach or a failed write-back, remove `grants` before the next
-//! start. The grantor then waits for all leases to end.
+//! restored from a copy brings back superseded grants and fences. A file system may lose writes
+//! within one boot, after a forced detach or a failed write-back. Then remove `grants` before the
+//! next start: the grantor waits for all leases to end.
 
 #[cfg(test)]
 mod crash;
@@ -100,20 +100,20 @@ impl Recovered {
 pub enum Memory {
     /// There is nothing to remember: no wait, fences from the beginning.
     Fresh,
-    /// Everything is forgotten, or there was nothing yet. The grantor waits out all leases, and
-    /// then reads the fences from a full quorum of others ("The scalar fence", rule 4), or founds
-    /// the cluster with all of them.
+    /// Everything is forgotten, or there was nothing yet. If the memory was lost, the grantor waits
+    /// until all leases have ended, and then reads the fences from a full quorum of others ("The
+    /// scalar fence", rule 4). In a new cluster it founds the cluster with all of the others.
     Lost,
-    /// Fences begin at the reserve.
+    /// The grantor knows its reserve of fences. Later fences begin at the reserve.
     Kept {
-        /// H, above which no fence has left.
+        /// H in the rules of the scalar fence: no fence above H has left this grantor.
         reserve: Fence,
         grants: Grants,
     },
 }
 
-/// Grants of earlier processes. All variants but the first mean: wait out all leases ("Restart",
-/// rule 2).
+/// Grants of earlier processes. With each variant but the first, the grantor waits until all leases
+/// have ended ("Restart", rule 2).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Grants {
     /// All grants, one for each election, by name. The grantor need not wait, except for leases of
@@ -159,9 +159,10 @@ pub struct StateDir {
 pub struct Flusher(Arc<Shared>);
 
 impl StateDir {
-    /// Locks the directory and reads its contents; creates a missing one ([`Directory::open`]). A
-    /// wrong [`Opening::New`] would hand out old fences, and is refused. After this call has
-    /// returned, take the sample of the clock at which a wait begins.
+    /// Locks the directory and reads its contents. Creates a missing directory
+    /// ([`Directory::open`]). Refuses [`Opening::New`] for a directory with a memory, because old
+    /// fences would be given again. A wait begins with a clock sample taken after this call has
+    /// returned.
     pub fn open(
         path: &Path,
         opening: Opening,
@@ -212,7 +213,7 @@ impl StateDir {
             Record::Grant(grant) => self.table.grant(directory, grant),
             Record::Forget(election) => self.table.forget(directory, election),
             Record::Table { epoch, until } => self.table.enter(directory, *epoch, *until),
-            // The driver writes promises to a page of their own.
+            // The driver writes promises to a page, not to the directory.
             Record::Promise { .. } => Ok(()),
             Record::Identity { .. }
             | Record::Entered { .. }
@@ -223,8 +224,8 @@ impl StateDir {
         }
     }
 
-    /// Replaces the memory's instance, because others know a later memory of this member. Call this
-    /// only while nothing was granted from the present instance.
+    /// Replaces the memory's instance, because other members know a later memory of this member.
+    /// Call this only while nothing was granted from the present instance.
     pub fn becomes(&mut self, instance: Instance) {
         self.table.becomes(instance);
     }
@@ -249,24 +250,24 @@ impl StateDir {
 }
 
 impl Flusher {
-    /// Writes a record of the identity and returns when it is durable: after some milliseconds, or
-    /// as long as the disk takes. Flushes of several threads follow one another; their order means
-    /// nothing, because nothing in an identity ever goes back.
+    /// Writes a record of the identity and returns when the record is durable. This takes some
+    /// milliseconds, or as long as the disk needs. Flushes of several threads follow one another.
+    /// Their order does not matter, because no part of an identity ever goes back.
     ///
-    /// After an error the next start finds either the previous state or the requested state.
-    /// Neither promises less than the previous durable state.
+    /// After an error the next start finds either the previous identity or the new one. Neither
+    /// promises less than the previous durable identity.
     pub fn flush(&self, record: &Record) -> Result<(), WriteError> {
         self.0.flush(record)
     }
 
-    /// Whether the next start would find the directory and everything written to it. Asks the file
-    /// system, and changes nothing.
+    /// Whether the next start would find the directory and everything written to it. Only reads the
+    /// file system.
     pub fn check(&self) -> Result<(), WriteError> {
         Ok(self.0.directory.check(|_| true)?)
     }
 
-    /// Removes a table of grants that was replaced or cut. A start could take the rest for an
-    /// intact table of fewer elections.
+    /// Removes a table of grants that was replaced or cut off. Otherwise a start could take the
+    /// rest for an intact table of fewer elections.
     pub fn distrust(&self) {
         self.0.directory.distrust(GRANTS);
     }

@@ -1,9 +1,9 @@
 //! Recovery of state directories by an operator when more of them are lost than the others can make
 //! up for: see `docs/decisions/recover.md`.
 //!
-//! The directory is edited while no node has it. A lost directory gets a new memory, with a floor
-//! of fences and without grants. Its node waits for the longest lease to end, and then serves. An
-//! intact directory keeps its contents, and its fences go on above the floor as well.
+//! An operator edits the directory while no node holds it. A lost directory gets a new memory, with
+//! a floor of fences and without grants. Its node waits for the longest lease to end, and then
+//! serves. An intact directory keeps its contents, and its next fences are above the floor, too.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -30,8 +30,8 @@ pub struct Recovery {
     /// The epoch that the first member named to the others; `None` for the first member.
     pub epoch: Option<SurvivorsEpoch>,
     pub delta_max: Duration,
-    /// Floor above which fences begin; `None` for the number of milliseconds since 1970, or the
-    /// reserve of the directory if that is more.
+    /// Floor above which fences begin. `None` means the number of milliseconds since 1970, or the
+    /// reserve of the directory if that is larger.
     pub floor: Option<Fence>,
 }
 
@@ -61,7 +61,7 @@ pub enum RecoveryError {
          {node} to --lost, on every member"
     )]
     Lost { path: PathBuf, node: NodeName },
-    /// Members that are not lost may be in a later epoch, and only they know that.
+    /// Members that are not lost may be in a later epoch, which only their directories show.
     #[error(
         "state directory {path} of node {node} is lost, but the directories of {whole} are not: \
          they know the fences, and whether members were changed; run the command first on a \
@@ -82,7 +82,8 @@ pub enum RecoveryError {
          drift of that epoch"
     )]
     OtherMembers { path: PathBuf, node: NodeName, members: String, quorums: Text },
-    /// [`Recovery`] is for an upgraded epoch 0; see [`Survival`](super::Survival).
+    /// A [`Recovery`] is only for an upgraded epoch 0. [`Survival`](super::Survival) is for other
+    /// epochs.
     #[error(
         "state directory {path} of node {node} is in epoch {epoch}, as the members were changed \
          meanwhile; run the command again"
@@ -109,7 +110,7 @@ pub enum RecoveryError {
          what it prints"
     )]
     Later { path: PathBuf, node: NodeName, found: u64, given: u64 },
-    /// Members with directories that were made anew would elect leaders by themselves.
+    /// Nodes on directories that were made anew would elect a leader of their own in epoch 0.
     #[error(
         "state directory {path} of node {node} is in epoch {found}, which is later than the \
          recovered epoch 0; delete each directory that the command has reported as made anew: with \
@@ -117,7 +118,7 @@ pub enum RecoveryError {
          Then run the command here without --epoch, and run on the others what it prints"
     )]
     Begun { path: PathBuf, node: NodeName, found: u64 },
-    /// The vote does not say whether the epoch `next` is decided.
+    /// The vote does not show whether the epoch `next` is decided.
     #[error(
         "state directory {path} of node {node} has voted for epoch {next}, which leaves {node} out \
          or gives its place to another state directory; leave this directory alone, and run the \
@@ -175,22 +176,22 @@ pub enum RecoveryError {
          up to {max} only; give a lower floor"
     )]
     TooHigh { floor: Fence, max: Fence },
-    /// The write failed, and either of the two memories may be on disk. Try again.
+    /// The write failed, so either the earlier or the new memory is on disk. Try again.
     #[error(transparent)]
     Write(#[from] WriteError),
 }
 
 impl Recovery {
-    /// The highest floor for an operator: half of the numbers that are exact in JSON are left to
-    /// the fences above it.
+    /// The highest floor that an operator may give. JSON has exact numbers up to twice this floor,
+    /// so half of them are left to the fences above the floor.
     pub const FLOOR_MAX: Fence = Fence::new(1 << 52);
     /// The highest reserve of a directory: see [`RecoveryError::TooHigh`].
     const HELD_MAX: Fence = Fence::new((1 << 53) - 1);
 
-    /// Edits the directory of `grantor`. The directory stays unchanged if it differs from the
-    /// declaration, or if a node holds it. The same holds if the directory is in another epoch than
-    /// the settings, or has promised fences above the floor. A lost directory also stays unchanged
-    /// until an intact directory was recovered. A repetition changes nothing more.
+    /// Edits the directory of `grantor`. Returns an error and changes nothing if the directory
+    /// differs from the declaration, if a node holds it, if it is in another epoch than the
+    /// settings, or if it has promised fences above the floor. The same holds for a lost directory
+    /// if an intact directory must be recovered first. A repetition may only raise the floor.
     pub fn carry_out(&self, path: &Path, grantor: &Grantor) -> Result<Edited, RecoveryError> {
         if let Some(given) = self.epoch.filter(|given| *given != self.own) {
             return Err(RecoveryError::Settings { given, own: self.own });
@@ -289,8 +290,8 @@ pub(super) struct Floor {
     pub(super) given: Option<Fence>,
     /// Reserve of the directory.
     pub(super) held: Fence,
-    /// Start of the latest known memory of any member, in milliseconds since 1970: clocks of other
-    /// machines may have been ahead of the clock of this machine.
+    /// Start of the latest known memory of any member, in milliseconds since 1970. The clocks of
+    /// other machines may have been ahead of this machine's clock.
     pub(super) born: Option<u64>,
 }
 
@@ -341,7 +342,7 @@ mod tests {
         Grantor { cluster: "c".parse().unwrap(), node: node.parse().unwrap() }
     }
 
-    /// The declaration for another member than the first.
+    /// The declaration for a member that is not the first.
     fn recovery(is_lost: bool, floor: u64) -> Recovery {
         let own = SurvivorsEpoch { of: 0, digest: config().membership().id().digest };
         let (whole, epoch) = (vec!["c".parse().unwrap()], Some(own));
@@ -382,7 +383,7 @@ mod tests {
         assert_eq!(next.durable.instance, edited.instance);
     }
 
-    /// Other members have not written down a memory that never served.
+    /// A memory that never served may be begun anew, because no other member has written it down.
     #[test]
     fn vain_memory_is_begun_anew() {
         let parent = tempfile::tempdir().unwrap();
@@ -425,7 +426,8 @@ mod tests {
         assert!(matches!(refused, Err(RecoveryError::Lost { .. })), "{refused:?}");
     }
 
-    /// Only the members that are left know whether members were changed.
+    /// The first recovery must be that of a member that is left: only such members know whether
+    /// members were changed.
     #[test]
     fn lost_directory_begins_not_first() {
         let parent = tempfile::tempdir().unwrap();
@@ -453,14 +455,15 @@ mod tests {
         let told = Recovery { epoch: Some(other), ..recovery(false, 5_000) };
         let refused = told.carry_out(&path, &grantor("a"));
         assert!(matches!(refused, Err(RecoveryError::Settings { .. })), "{refused:?}");
-        // The list has members of a later epoch, which a missed.
+        // The settings list members of a later epoch, which the directory of a has not entered.
         let listed = Recovery { own: other, epoch: None, ..recovery(false, 5_000) };
         let refused = listed.carry_out(&path, &grantor("a"));
         assert!(matches!(refused, Err(RecoveryError::OtherMembers { .. })), "{refused:?}");
         assert_eq!(next_start(&path).durable, before);
     }
 
-    /// A lost member would begin again in epoch 0, and the intact members are in a later epoch.
+    /// The directory is in a later epoch. Recovery is refused, because a lost member would begin
+    /// again in epoch 0.
     #[test]
     fn changed_members_are_not_recovered() {
         let parent = tempfile::tempdir().unwrap();
@@ -506,7 +509,8 @@ mod tests {
         recovery(false, high).carry_out(&path, &grantor("a")).unwrap();
     }
 
-    /// An operator must always have a floor to give.
+    /// If the reserve is above the highest floor, an operator may still give the reserve as the
+    /// floor.
     #[test]
     fn high_reserve_is_its_floor() {
         let parent = tempfile::tempdir().unwrap();
@@ -516,8 +520,8 @@ mod tests {
         assert_eq!(own.carry_out(&path, &grantor("a")).unwrap().floor, Fence::new(promised));
     }
 
-    /// The first recovery may have been interrupted, and a member that is recovered later may hold
-    /// a higher fence.
+    /// Recovery may be repeated with a higher floor: the first recovery may have been interrupted,
+    /// or another member may hold a higher fence.
     #[test]
     fn recovery_may_be_repeated() {
         let parent = tempfile::tempdir().unwrap();

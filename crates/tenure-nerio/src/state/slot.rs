@@ -22,14 +22,14 @@ enum Slot<'a> {
         sequence: u64,
         body: &'a [u8],
     },
-    /// The checksum holds, but such bytes were never written here.
+    /// The checksum is right, but no write puts such bytes here.
     Wrong,
 }
 
 /// The content of a pair after a process ended in the middle of a write.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Entry {
-    /// Last write that had ended; 0 before the first.
+    /// Number of the last complete write; 0 before the first.
     pub(super) sequence: u64,
     pub(super) record: Option<GrantRecord>,
     pub(super) torn: bool,
@@ -76,12 +76,12 @@ fn decode(bytes: &[u8], position: u64) -> Slot<'_> {
     Slot::Whole { sequence, body: &covered[HEAD - 4..] }
 }
 
-/// Reads a pair; `None` if no interrupted write leaves such bytes.
+/// Reads a pair; `None` for bytes that no interrupted write leaves behind.
 ///
-/// A torn slot next to an intact one is a write in which the process ended. No answer that depended
-/// on the write had left, because answers leave only after the write has returned: so the older
-/// slot is used. (On another boot of the machine, where pages may have reached the disk in any
-/// order, the table is not read at all.)
+/// A torn slot beside an intact slot comes from a write in which the process ended. Answers leave
+/// only after the write has returned, so no answer that depended on this write had left. So the
+/// older slot is used. (In another boot of the machine, where pages may have reached the disk in
+/// any order, the table is not read at all.)
 pub(super) fn read(bytes: &[u8; PAIR]) -> Option<Entry> {
     let (even, odd) = bytes.split_at(SLOT);
     let (sequence, body, torn) = match (decode(even, 0), decode(odd, 1)) {
@@ -157,7 +157,7 @@ pub(super) mod tests {
         }
     }
 
-    /// A pair after these writes; each later write to a slot replaces the earlier one.
+    /// A pair after these writes. A later write to a slot replaces the earlier one.
     fn pair(writes: &[(u64, Option<GrantRecord>)]) -> [u8; PAIR] {
         let mut pair = [0; PAIR];
         for (sequence, record) in writes {
@@ -246,7 +246,7 @@ pub(super) mod tests {
             bad[SLOT + bit / 8] ^= 1 << (bit % 8);
             assert_eq!(read(&bad), None, "bit {bit}");
         }
-        // The slot is wiped, exchanged with the other, or from another time.
+        // These slots are wrong: wiped, exchanged with the other slot, or from another time.
         let mut wiped = both;
         wiped[SLOT..].fill(0);
         assert_eq!(read(&wiped), None);

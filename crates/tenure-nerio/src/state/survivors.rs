@@ -1,9 +1,9 @@
-//! Recovery of an epoch of which so few members are left that they are no quorum. The document of
-//! that epoch names memories: see `docs/decisions/recover.md`.
+//! Recovery of an epoch whose remaining members are no quorum. The document of that epoch names
+//! memories: see `docs/decisions/recover.md`.
 //!
-//! An operator edits each directory while no node holds it. The memory of the directory enters the
-//! epoch of the survivors. Each survivor makes the same document of that epoch from the document
-//! of its present epoch. A repetition only raises the floor of fences.
+//! An operator edits each remaining directory while no node holds it. The memory of the directory
+//! then enters the epoch of the survivors. Each survivor makes the same document of that epoch from
+//! the document of its present epoch. A repetition only raises the floor of fences.
 
 use std::fmt;
 use std::num::ParseIntError;
@@ -35,9 +35,10 @@ pub struct Survival {
     pub epoch: Option<SurvivorsEpoch>,
 }
 
-/// The epoch of the survivors, as the first survivor names it to the others. Another declaration of
-/// the operator would make another epoch of the same number, and both epochs would elect leaders.
-/// For a [`Recovery`](super::Recovery) this is epoch 0 of the settings itself.
+/// The epoch of the survivors. The recovery of the first survivor prints it, and the recovery of
+/// each other survivor needs it. Without it, another declaration of the operator could make another
+/// epoch of the same number, and both epochs would elect leaders. For a
+/// [`Recovery`](super::Recovery) this is epoch 0 of the settings itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SurvivorsEpoch {
     /// Number of the epoch that was recovered.
@@ -78,8 +79,9 @@ pub struct Survived {
 }
 
 impl Survival {
-    /// Edits the directory of `grantor`. A directory stays unchanged if it holds no memory of the
-    /// epoch, if a node holds it, or if it has promised fences above the floor.
+    /// Edits the directory of `grantor`. Returns an error and changes nothing if the directory
+    /// holds no memory of the epoch, if a node holds the directory, or if it has promised fences
+    /// above the floor.
     pub fn carry_out(&self, path: &Path, grantor: &Grantor) -> Result<Survived, RecoveryError> {
         let node = || grantor.node.clone();
         let nothing = || RecoveryError::Nothing {
@@ -96,7 +98,7 @@ impl Survival {
             check(&directory, Opening::Existing, grantor, identity.ok_or_else(nothing)?)?;
         let durable = &identity.durable;
         let Some(document) = durable.standing.document() else {
-            // A memory of an earlier version is in epoch 0 without naming that epoch.
+            // A memory of an earlier version is in epoch 0, though it does not name that epoch.
             return Err(match (durable.reserve, self.epoch) {
                 (Some(_), Some(SurvivorsEpoch { of: given, .. })) => {
                     let (path, found) = (path.to_owned(), 0);
@@ -175,8 +177,8 @@ impl Survival {
         }
     }
 
-    /// Checks whether a first member may begin the epoch of the survivors: a later epoch may have
-    /// members that the directory does not know.
+    /// Checks whether a first member may begin the epoch of the survivors. If the settings list
+    /// members that the directory does not know, a later epoch may exist.
     fn first(&self, path: PathBuf, document: &Document) -> Result<(), RecoveryError> {
         let is_gone = |name: &&NodeName| document.seats.iter().all(|seat| seat.name != **name);
         let unknown: Vec<_> = self.listed.iter().filter(is_gone).cloned().collect();
@@ -319,7 +321,8 @@ mod tests {
         );
     }
 
-    /// Another member may have promised fences above the floor of the first run.
+    /// The floor of a second run is higher, because another member may have promised fences above
+    /// the first floor.
     #[test]
     fn repetition_raises_floor() {
         let parent = tempfile::tempdir().unwrap();
@@ -337,7 +340,7 @@ mod tests {
         let other = refused(&Survival { quorums: other, ..survival(&["a"], 7_000) }, &path, "c");
         assert!(matches!(other, RecoveryError::Quorums { .. }), "{other}");
 
-        // Member d is lost as well.
+        // Member d is lost, too, after a and b.
         let both = refused(&survival(&["a", "b", "d"], 7_000), &path, "c");
         assert!(both.to_string().contains("a is no member of epoch 1000001"), "{both}");
         let last = survival(&["d"], 7_000);
@@ -351,7 +354,7 @@ mod tests {
         assert_eq!((last.epoch.of, last.document.number), (1_000_001, 2_000_001));
     }
 
-    /// The operator names other members on d than on c.
+    /// On d the operator names other lost members than on c.
     #[test]
     fn members_make_no_two_epochs() {
         let parent = tempfile::tempdir().unwrap();
@@ -426,7 +429,7 @@ mod tests {
         assert_eq!(open(&path, "c").1.durable, before);
     }
 
-    /// Member c missed the change that added e.
+    /// The settings list e. Member c missed the change that added e.
     #[test]
     fn listed_stranger_is_refused() {
         let parent = tempfile::tempdir().unwrap();
@@ -441,7 +444,7 @@ mod tests {
         assert_eq!(open(&path, "c").1.durable, before);
     }
 
-    /// Accepts epoch 2 in the directory of c.
+    /// Accepts epoch 2 with these seats, in the directory of c.
     fn accept(path: &Path, seats: Vec<Seat>) {
         let (mut state, _) = open(path, "c");
         let present = first();
@@ -451,7 +454,7 @@ mod tests {
         state.write(&Record::Vote { epoch, vote }).unwrap();
     }
 
-    /// The next epoch gives the place of c to another memory, or to no member.
+    /// Epoch 2 gives the seat of c to another memory, or to no member.
     #[test]
     fn replaced_directory_is_refused() {
         let mut replaced = first().seats;
@@ -492,7 +495,8 @@ mod tests {
         assert!(refused(&survival, &path, "d").to_string().contains("is in use by"));
     }
 
-    /// Clocks of other machines may have been ahead.
+    /// Clocks of other machines may have been ahead, so the default floor is above the start of
+    /// every memory.
     #[test]
     fn default_floor_is_above_all_memories() {
         let parent = tempfile::tempdir().unwrap();

@@ -7,8 +7,8 @@
 //! The head is an envelope with the instance and the boot to which the table belongs. The head also
 //! names the epoch, and the instant until which leases of earlier epochs may last. Only a table of
 //! epoch 0 that no `Record::Table` began lacks these two. A grant is one `pwrite` of one slot,
-//! without a flush: the page cache outlives the process. Each write first checks the table's
-//! length. The thread that flushes checks the table's name.
+//! without a flush: the page cache outlives the process. Before each write the writing thread
+//! checks the table's length. The thread that flushes checks the table's name.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -30,7 +30,7 @@ pub(super) const GRANTS: &str = "grants";
 
 pub(super) const FORMAT: Format = Format { magic: *b"\x89TENUREg", number: 3 };
 
-/// The same file for a head that names no epoch.
+/// The format of a table whose head names no epoch.
 const FORMAT2: Format = Format { number: 2, ..FORMAT };
 
 const HEAD: usize = 4096;
@@ -64,7 +64,8 @@ struct Owner {
 }
 
 impl Owner {
-    /// The owner of a table that begins with `head`; `None` if the head has no valid owner.
+    /// The owner of a table that begins with `head`; `None` if the head names no owner that this
+    /// version can read.
     fn read(head: &[u8]) -> Result<Option<Self>, Refusal> {
         let owner = match FORMAT.open(head) {
             Err(Refusal::Format(found)) if found == FORMAT2.number => {
@@ -120,8 +121,8 @@ fn start(pair: u32) -> u64 {
 #[derive(Debug)]
 pub(super) struct Table {
     owner: Owner,
-    /// Table of this boot and epoch; `None` until its first grant. Until that grant the earlier
-    /// table stays, so that another start waits for the same reason.
+    /// Table of this boot and epoch; `None` until its first grant. Until then the earlier table
+    /// stays in its place, so that another start waits for the same reason as this start.
     file: Option<File>,
     held: HashMap<ElectionName, Pair>,
     free: Vec<Pair>,
@@ -135,7 +136,7 @@ impl Table {
         Self::of(Owner { instance, boot, epoch, until: Time::ZERO })
     }
 
-    /// Replaces the memory of the table, as long as nothing was granted.
+    /// Replaces the memory to which the table belongs, as long as nothing was granted.
     pub(super) fn becomes(&mut self, instance: Instance) {
         if self.file.is_none() {
             self.owner.instance = instance;
@@ -147,7 +148,7 @@ impl Table {
     }
 
     /// Begins a table of this epoch, without grants. If that fails, the next start finds the
-    /// earlier table or none, and waits for all leases to end.
+    /// earlier table, or no table, and waits for all leases to end.
     pub(super) fn enter(
         &mut self,
         directory: &Directory,
@@ -156,7 +157,8 @@ impl Table {
     ) -> Result<(), WriteError> {
         *self = Self::of(Owner { epoch: Some(epoch), until, ..self.owner.clone() });
         let file = self.create(directory)?;
-        // A start refuses a table without pairs, because only its head may have been written.
+        // Make room for pairs now. A start refuses a table without pairs, because the process may
+        // have ended before it wrote more than the head.
         self.free = room(directory, &file, 0)?;
         self.file = Some(file);
         Ok(())
@@ -168,8 +170,8 @@ impl Table {
         directory.put(GRANTS, &self.owner.head()).map_err(|source| io_error(directory, source))
     }
 
-    /// Reads the stored grants. Later writes go to the stored table if it is of this boot, and of
-    /// the epoch of a memory with this standing.
+    /// Reads the stored grants. Later writes go to the stored table if it is of this boot and its
+    /// epoch fits `standing`.
     pub(super) fn recover(
         &mut self,
         directory: &Directory,
@@ -211,7 +213,7 @@ impl Table {
         }
         let pairs = (bytes - HEAD as u64) / PAIR as u64;
         let pairs = u32::try_from(pairs).unwrap_or(u32::MAX);
-        // Without pairs the process ended before its first grant, and waiting again does no harm.
+        // Without pairs the process ended before its first grant, so the next start may wait again.
         if pairs == 0 || pairs > PAIRS_MAX || pairs % CHUNK != 0 || start(pairs) != bytes {
             return Ok(Grants::Torn(Tear::Length { bytes }));
         }
@@ -312,8 +314,8 @@ impl Table {
 }
 
 /// Checks that the table was not cut off: a write behind the cut would hide that other grants are
-/// gone. Does not check that the name leads to the table, because that may change between check and
-/// write.
+/// gone. Does not check that the name still leads to the table, because that may change between
+/// check and write.
 fn check_length(directory: &Directory, file: &File) -> Result<(), WriteError> {
     if !directory.is_whole(GRANTS, file) {
         directory.check_file(GRANTS)?;
@@ -321,7 +323,7 @@ fn check_length(directory: &Directory, file: &File) -> Result<(), WriteError> {
     Ok(())
 }
 
-/// Writes the older slot of `pair`. After a failure the other slot stays the newest, and the next
+/// Writes the older slot of `pair`. After a failure the other slot is still valid, and the next
 /// write goes to the same slot.
 fn write(
     file: &File,
@@ -355,7 +357,8 @@ fn grow(file: &File, pairs: u32) -> io::Result<()> {
         Ok(()) => Ok(()),
         Err(Errno::OPNOTSUPP | Errno::NOSYS) => file.set_len(to),
         Err(errno) => {
-            // A part of the chunk may exist, and a table of another length is not believed.
+            // The write may have made a part of the chunk. Remove that part, because a start
+            // refuses a table of a wrong length.
             let _ = file.set_len(from);
             Err(errno.into())
         }

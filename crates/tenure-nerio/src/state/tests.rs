@@ -81,13 +81,11 @@ pub(super) fn grantor(node: &str) -> Grantor {
     Grantor { cluster: ClusterName::new("c").unwrap(), node: NodeName::new(node).unwrap() }
 }
 
-/// The settings of a cluster of one.
 pub(super) fn config() -> Checked {
     let members = nerio::members("a=127.0.0.1:7101").unwrap();
     Config::new(ClusterName::new("c").unwrap(), members).check().unwrap()
 }
 
-/// The epoch of these settings.
 fn document() -> Arc<Document> {
     Arc::new(Document::of_line(&config()))
 }
@@ -157,9 +155,9 @@ fn reboot_keeps_reserve_only() {
     assert_eq!(recovered.memory, memory);
 }
 
-/// Restart, rule 1: a grantor grants nothing until all leases are waited out, however often the
-/// process ends in the meantime. A table begun by the start instead of the first grant would show
-/// at the second start that nothing was granted.
+/// Restart, rule 1: a grantor grants nothing until all leases have ended, however often the process
+/// ends in the meantime. So a new table begins with the first grant. If a start began it, the
+/// second start would find a table without grants, and would not wait.
 #[test]
 fn interrupted_wait_is_repeated() {
     let world = World::new();
@@ -182,8 +180,8 @@ fn interrupted_wait_is_repeated() {
     assert_eq!(world.known("boot 1"), Grants::OtherBoot);
 }
 
-/// The scalar fence, rule 4: a start that ends before the fences were read must not make the memory
-/// look kept.
+/// The scalar fence, rule 4: the process ends before it has read the fences from others. The memory
+/// must still be lost at the next start.
 #[test]
 fn lost_memory_lasts_until_reserve() {
     let world = World::new();
@@ -201,7 +199,7 @@ fn lost_memory_lasts_until_reserve() {
     state.write(&reserve(40)).unwrap();
     drop(state);
 
-    // The table on disk is of the lost instance.
+    // The table on disk belongs to the lost instance.
     let (mut state, third) = world.start("boot 1", Opening::Existing);
     let memory = Memory::Kept { reserve: Fence::new(40), grants: Grants::OtherMemory };
     assert_eq!((third.durable.instance, third.memory), (first.durable.instance, memory));
@@ -217,7 +215,7 @@ fn every_lost_memory_is_another_instance() {
     let (_, second) = world.open("boot 1", Opening::Existing).unwrap();
     assert_eq!((&first.memory, &second.memory), (&Memory::Lost, &Memory::Lost));
     assert_ne!(first.durable.instance, second.durable.instance);
-    // Until the first write the first start may be tried again.
+    // Until the first write, the first start may be tried again.
     assert_eq!(world.open("boot 1", Opening::New).unwrap().1.memory, Memory::Fresh);
 }
 
@@ -402,7 +400,7 @@ fn changed_identity_is_refused() {
 fn other_format_is_refused() {
     let world = World::new();
     drop(world.first());
-    // Format 3 of the identity is read.
+    // Format 3 of the identity can be read, so 2 is its latest format that is refused.
     let formats = [(GRANTS, table::FORMAT, 1), (IDENTITY.name, IDENTITY.format, 2)];
     for (name, format, before) in formats {
         let path = world.path().join(name);
@@ -423,8 +421,8 @@ fn other_format_is_refused() {
     }
 }
 
-/// A directory of format 3 is believed as before. The first write names the members of the
-/// settings, if the directory holds promises to them.
+/// A directory of format 3 is read as before. If it holds promises to the members of the settings,
+/// the first write names these members.
 #[test]
 fn format_3_is_rewritten() {
     type Mark = fn(&Recovered) -> Record;
@@ -540,7 +538,7 @@ fn reader_cannot_block_start() {
     let world = World::new();
     drop(world.first());
     fs::set_permissions(world.path(), fs::Permissions::from_mode(0o755)).unwrap();
-    // Everything that others can open.
+    // Another user can open only the directory itself.
     let open = [world.path()].map(|path| File::open(path).unwrap());
     for file in &open {
         rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive).unwrap();
@@ -592,7 +590,8 @@ fn writable_directory_is_refused() {
     }
 }
 
-/// Actions of an operator on a directory in use, and whether the next flush makes up for them.
+/// Actions of an operator on a directory in use. Neither a check nor a flush accepts the directory
+/// after them.
 #[test]
 fn lost_directory_is_not_written() {
     const REPLACED: &str = "/grants now";
@@ -607,7 +606,7 @@ fn lost_directory_is_not_written() {
             fs::create_dir(world.path()).unwrap();
         }),
         ("grants cannot be found any more", |world| fs::remove_file(world.grants()).unwrap()),
-        // The open table still has a name.
+        // The open table still has a name, but another one.
         (REPLACED, |world| {
             fs::rename(world.grants(), world.path().join("kept")).unwrap();
             fs::copy(world.path().join("kept"), world.grants()).unwrap();
@@ -616,7 +615,8 @@ fn lost_directory_is_not_written() {
             fs::copy(world.grants(), world.path().join("copy")).unwrap();
             fs::rename(world.path().join("copy"), world.grants()).unwrap();
         }),
-        // A write behind the end would make the table look whole, with other grants gone.
+        // A write behind the new end would make the table look whole, although other grants are
+        // gone.
         ("grants was cut off: it has 0 bytes, and had ", |world| cut(world, 0)),
         ("grants was cut off: it has 4096 bytes, and had ", |world| cut(world, 4_096)),
     ];
@@ -647,7 +647,7 @@ fn cut(world: &World, bytes: u64) {
     File::options().write(true).open(world.grants()).unwrap().set_len(bytes).unwrap();
 }
 
-/// The rest of a table looks like a table of fewer elections.
+/// A table that was cut off looks like a table of fewer elections.
 #[test]
 fn cut_table_is_noticed() {
     let world = World::new();
@@ -676,9 +676,8 @@ fn cut_identity_is_written_anew() {
     state.flusher().check().unwrap();
 }
 
-/// The lock and the identity belong to the memory, as the grants do. Without the lock another
-/// process may use the memory as well. Without the identity the next start believes none of the
-/// grants.
+/// The lock and the identity belong to the memory, like the grants. Without the lock another
+/// process may use the memory, too. Without the identity the next start uses none of the grants.
 #[test]
 fn missing_lock_or_identity_is_noticed() {
     for name in [".held", IDENTITY.name] {
@@ -706,7 +705,7 @@ fn returned_directory_is_written() {
     assert_eq!(world.known("boot 1"), same_boot(vec![grant("billing", 3)]));
 }
 
-/// A disk that checks the directory, like another thread, just after a file has got its name.
+/// A disk that checks the directory just after a file has got its name, as another thread may do.
 #[derive(Debug, Default)]
 struct WatchfulDisk {
     flusher: Mutex<Option<Flusher>>,
@@ -757,8 +756,8 @@ impl Draw {
     }
 }
 
-/// The model of simulators and tests does what this directory does, with any records and starts, in
-/// any boots of the machine.
+/// The core has a model of this directory for simulators and tests. The model and the directory
+/// agree, whatever records, starts and boots come.
 #[test]
 fn directory_matches_core_model() {
     let mut draw = Draw(7);
@@ -769,7 +768,7 @@ fn directory_matches_core_model() {
         let mut boot = 0;
         for start in 0..12 {
             harm(&mut draw, &world, &mut expected, &mut boot);
-            // A wrong `--new` is refused.
+            // Use `--new` only where it is right, because a wrong `--new` is refused.
             let begins = !expected.is_written() && expected.grants().is_none();
             let may_begin = begins || expected.durable().reserve.is_none();
             let first = may_begin && expected.grants().is_none() && draw.below(2) == 0;
@@ -815,7 +814,7 @@ fn harm(draw: &mut Draw, world: &World, expected: &mut Remembered, boot: &mut u6
 /// The records that a process writes before it ends at some moment.
 fn life(draw: &mut Draw, recovered: &Recovered) -> Vec<Record> {
     let mut records = vec![identity(recovered, 1 + draw.below(20))];
-    // Before the fences are read, nothing is granted.
+    // The grantor grants nothing before it has read the fences.
     let mut may_grant = recovered.durable.reserve.is_some();
     let document = recovered.durable.standing.document();
     let mut entered = document.map(|document| document.number);
@@ -850,8 +849,8 @@ fn life(draw: &mut Draw, recovered: &Recovered) -> Vec<Record> {
     records
 }
 
-/// A grantor itself replaces files: the table of the previous boot at the first grant, the identity
-/// at each flush.
+/// A grantor itself replaces files: the table of the previous boot at the first grant, and the
+/// identity at each flush. A check at any moment finds the files.
 #[test]
 fn own_replacement_loses_no_file() {
     let world = World::new();
@@ -871,7 +870,7 @@ fn own_replacement_loses_no_file() {
     assert!(seen.len() == 4 && seen.iter().all(Result::is_ok), "{seen:?}");
 }
 
-/// The grantor knows the whole identity, which is small, and writes it again.
+/// The grantor knows the whole identity, and writes it again at the next flush.
 #[test]
 fn removed_identity_is_written_anew() {
     let world = World::new();

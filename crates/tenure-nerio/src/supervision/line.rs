@@ -25,7 +25,8 @@ use serde::de::DeserializeOwned;
 /// More bytes than any frame has.
 const FRAME_MAX: usize = 1_024;
 const BACKLOG: i32 = 64;
-/// Users of the socket's group may be watched, too: a runner need not run as the member's user.
+/// Users of the socket's group may be watched, too: a watched process may run as another user than
+/// the member.
 const MODE: u32 = 0o660;
 
 fn socket() -> io::Result<OwnedFd> {
@@ -33,8 +34,8 @@ fn socket() -> io::Result<OwnedFd> {
     Ok(socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?)
 }
 
-/// Connects to the supervisor at `path`. Waits for the supervisor up to `patience`, now and in each
-/// later call.
+/// Connects to the supervisor at `path`. This call and each later call on the connection wait for
+/// the supervisor for at most `patience`.
 pub(super) fn dial(path: &Path, patience: Duration) -> io::Result<OwnedFd> {
     let line = socket()?;
     set_socket_timeout(&line, Timeout::Send, Some(patience))?;
@@ -94,21 +95,20 @@ pub(super) fn encode<T: Serialize>(frame: &T) -> io::Result<Vec<u8>> {
     postcard::to_allocvec(frame).map_err(io::Error::other)
 }
 
-/// Receives a frame; `None` at the end of the connection. A packet that is no frame is an error:
-/// the other side cannot be trusted any longer.
+/// Receives a frame; `None` at the end of the connection. A packet that is no frame is an error,
+/// because the other side cannot be trusted any longer.
 pub(super) fn receive<T: DeserializeOwned>(line: &OwnedFd) -> io::Result<Option<T>> {
     let mut bytes = [0; FRAME_MAX];
     let mut next = || rustix::io::retry_on_intr(|| recv(line, &mut bytes, RecvFlags::TRUNC));
     let (_, length) = match next() {
-        // The other side has ended and left frames of ours unread. The kernel reports that once,
-        // and then hands out the frames that the other side has sent.
+        // The other side has ended without reading all of our frames. The kernel reports that once,
+        // and then delivers the frames that the other side has sent.
         Err(Errno::CONNRESET) => next()?,
         received => received?,
     };
     decode(&bytes, length)
 }
 
-/// Receives a frame, and the descriptor attached to it.
 pub(super) fn receive_with<T: DeserializeOwned>(
     line: &OwnedFd,
 ) -> io::Result<Option<(T, Option<OwnedFd>)>> {
@@ -152,12 +152,11 @@ pub(super) fn receive_from<T: DeserializeOwned>(
     Ok(decode(&bytes, length)?.map(|frame| (frame, process)))
 }
 
-/// Makes the kernel name the sender of each packet from now on; not any more if `on` is false.
+/// Sets whether the kernel names the sender of each packet that is sent from now on.
 pub(super) fn name_senders(line: &OwnedFd, on: bool) -> io::Result<()> {
     Ok(set_socket_passcred(line, on)?)
 }
 
-/// The process that connected.
 pub(super) fn connected(line: &OwnedFd) -> io::Result<Option<Pid>> {
     Ok(pid(getsockopt(line, PeerCredentials)?.pid()))
 }

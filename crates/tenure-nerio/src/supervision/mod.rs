@@ -17,18 +17,19 @@
 //! The rules, numbered as in the description of the protocol:
 //!
 //! 1. Only a readable pidfd proves the end of a process: its thread group is over. The end of the
-//!    socket proves nothing, because a process may close sockets, execute other programs, and go
-//!    into the background. The kernel names the sender of the hello and, after the pidfd was
-//!    opened, of the nonce: so the pidfd is that of the process which leads.
+//!    socket proves nothing, because a process may close its sockets and live on, for example as
+//!    another program. The kernel names the sender of the hello and, after the pidfd was opened, of
+//!    the nonce. So the pidfd belongs to the process that leads.
 //! 2. Handles read "not leader" in a forked child. A work is anything else that acts under the
 //!    authority of the process, such as a command and its children. The candidate names each work
-//!    before the work begins, and the guard of the work says when no process of the work is left. A
-//!    work without an end keeps the supervisor silent, and the leases run out. Messages of a
-//!    process are in the socket before its pidfd is readable, so the supervisor empties the socket
-//!    first.
-//! 3. The page outlives the process and holds the end of its latest promise to a verifier, in
-//!    nanoseconds of `CLOCK_BOOTTIME`. A hello of another boot or time namespace is refused.
-//! 4. The candidate names the supervisor to the grantors, and no other member is believed.
+//!    before the work begins. The guard of the work reports when no process of the work is left. A
+//!    work that never ends keeps the supervisor silent, and the leases run out. All messages of a
+//!    process are in the socket before its pidfd is readable. So the supervisor reads the socket to
+//!    its end before it judges.
+//! 3. The page is memory that outlives the process, and holds the end of the process's latest
+//!    promise to a verifier, in nanoseconds of `CLOCK_BOOTTIME`. The supervisor refuses a hello of
+//!    another boot or time namespace.
+//! 4. The candidate names its supervisor to the grantors, which believe no other member.
 
 mod line;
 mod supervisor;
@@ -55,16 +56,15 @@ enum Said {
         who: Who,
     },
     Nonce(u128),
-    /// All works that ran before are named: the watch begins.
+    /// The process has named all its running works, so the watch begins.
     Go,
     Begins(u128),
-    /// No process of the work is left. Also the only frame of a guard.
+    /// No process of the work is left. A guard sends this frame alone.
     Over(u128),
-    /// The process leads no more: it needs no supervisor.
+    /// The process does not lead any more, and needs no supervisor.
     Bye,
 }
 
-/// A frame of the supervisor.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 enum Answer {
     Nonce(u128),

@@ -27,7 +27,7 @@ const HANDSHAKE_MAX: Duration = Duration::from_secs(5);
 /// Number of reports of one end, because each report may be lost.
 const REPORTS: u32 = 5;
 const WORKS_MAX: usize = 1_024;
-/// Pause of the thread if the kernel has no memory for a wait, or no descriptor for a client.
+/// Pause of the thread if the kernel lacks memory for a wait, or a descriptor for a client.
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// Watches processes on this machine until it is dropped.
@@ -38,7 +38,7 @@ pub struct Supervisor {
     _wake: OwnedFd,
 }
 
-/// Says that the process of an incarnation has ended; false if the node has ended.
+/// Reports that the process of an incarnation has ended; false if the node has ended.
 pub type Report = Box<dyn Fn(Who) -> bool + Send>;
 
 impl Supervisor {
@@ -90,7 +90,7 @@ struct Client {
     is_over: bool,
 }
 
-/// A process that claims to be the process of `who`.
+/// A process that claims to be the process of `who`, with a page of promises and a pidfd.
 struct Subject {
     who: Who,
     page: SharedTime,
@@ -107,9 +107,9 @@ enum Stage {
     /// The process has answered the nonce, so it is the process that connected.
     Proved(Subject),
     Watched(Subject),
-    /// The process has ended; works of it may be left.
+    /// The process has ended. Works of the process may be left.
     Ended(Subject),
-    /// No process is left that acts for `who`: its end is reported.
+    /// No process is left that acts for `who`. Reports of this end are sent.
     Gone {
         who: Who,
         due: Time,
@@ -128,7 +128,7 @@ impl Stage {
         }
     }
 
-    /// The process whose end has not been seen.
+    /// The process, unless the supervisor has seen its end.
     fn living(&self) -> Option<&OwnedFd> {
         let subject = self.subject().filter(|_| !matches!(self, Self::Ended(_)));
         subject.map(|subject| &subject.process)
@@ -142,7 +142,7 @@ impl Stage {
     }
 }
 
-/// The end of a client, with the reason to report; `None` if the client itself left.
+/// The client is dropped, with the reason to report; `None` if the client left by itself.
 struct Dropped(Option<String>);
 
 impl From<io::Error> for Dropped {
@@ -158,7 +158,6 @@ fn refuse<T>(why: impl Into<String>) -> Result<T, Dropped> {
 /// The effects of a frame beyond its own client.
 enum News {
     None,
-    /// The watch of this client begins.
     Begins,
     /// No process of this work is left.
     Over(u128),
@@ -177,8 +176,8 @@ impl Watch {
         }
     }
 
-    /// Waits for a frame, an end, or an instant; `None` if the supervisor was dropped. Returns for
-    /// each client whether it may have news.
+    /// Waits until a frame comes, a process ends, or an instant is reached. Returns for each client
+    /// whether it may have news; `None` if the supervisor was dropped.
     fn wait(&self) -> Option<Vec<bool>> {
         let now = clock::now();
         let due = self.clients.iter().map(|client| client.due(self.patience)).min();
@@ -230,8 +229,8 @@ impl Watch {
         self.clients.retain(|client| !client.is_over && now < client.ends(patience));
     }
 
-    /// Begins the watch of a process that has proved itself, unless another process has the same
-    /// name and number. The same process may come again, on another connection.
+    /// Begins the watch of a process that has proved itself, unless another process is watched
+    /// under the same name and incarnation. The same process may come again, on another connection.
     fn begin_watch(&mut self, who: &Who) {
         let is_proved =
             |client: &Client| matches!(&client.stage, Stage::Proved(it) if it.who == *who);
@@ -265,7 +264,8 @@ impl Watch {
             let line = match line::accept(&self.listener) {
                 Ok(line) => line,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
-                // The client waits, so the listener stays readable: without a pause this spins.
+                // The client still waits, so the listener stays readable. Pause, or this loop would
+                // spin.
                 Err(_) => return thread::sleep(PAUSE),
             };
             if self.clients.len() < CLIENTS_MAX {
@@ -287,7 +287,7 @@ impl Watch {
                 continue;
             }
             let who = subject.who.clone();
-            // The process writes no more: this is the latest promise.
+            // The process has ended and writes no more, so this is its latest promise.
             let promised = subject.page.newest().filter(|due| *due < now.after(self.patience));
             let Some(promised) = promised else {
                 client.drop_for(Some(format!("the page of promises of {who} makes no sense")));
@@ -334,7 +334,8 @@ impl Client {
         }
     }
 
-    /// The instant from which the client is of no use: its leases have ended by themselves.
+    /// The instant at which the client is dropped. A handshake may have taken too long, or the
+    /// leases of a process that has ended may have run out by themselves.
     fn ends(&self, patience: Duration) -> Time {
         match &self.stage {
             Stage::Begun | Stage::Asked { .. } | Stage::Proved(_) => {
@@ -354,8 +355,8 @@ impl Client {
         }
     }
 
-    /// Reads all frames. The check whether the process has ended comes first: if it has ended, all
-    /// of its frames are there.
+    /// Reads all frames. Checks first whether the process has ended: if it has, all of its frames
+    /// are in the socket.
     fn step(
         &mut self,
         now: Time,
@@ -391,7 +392,6 @@ impl Client {
         }
     }
 
-    /// Reads one frame.
     fn read(&mut self, boot: &BootKey) -> Result<News, Read> {
         let Some(line) = &self.line else { return Err(Read::Nothing) };
         let (frame, sender, page) = match &self.stage {
@@ -428,14 +428,14 @@ impl Client {
                 if theirs != boot.as_str() {
                     return refuse("its clock is of another boot or another time namespace");
                 }
-                // A read of a file that is not in memory may never return.
+                // Accept only a page in memory: a read of another file may never return.
                 let page = page.filter(|page| fcntl_get_seals(page).is_ok());
                 let Some(page) = page else { return refuse("no shared page of memory came") };
                 self.ask(who, page)?;
             }
             (Stage::Asked { nonce, subject }, Said::Nonce(said)) => {
-                // The sender has the number of the pidfd's process, which lives. So both are one
-                // process: no other process got the number meanwhile.
+                // The sender has the process id of the pidfd's process, which still lives. So both
+                // are the same process: no other process can have got this id meanwhile.
                 let same = sender == Some(subject.pid) && said == *nonce;
                 if !same || line::has_ended(&subject.process)? {
                     return refuse("the answer comes from another process than the connection");
@@ -465,8 +465,8 @@ impl Client {
         Ok(News::None)
     }
 
-    /// Opens a pidfd of the process that connected, and asks for a nonce by which the kernel names
-    /// the process that leads.
+    /// Opens a pidfd of the process that connected, and sends a nonce. With the answer the kernel
+    /// names the process that leads.
     fn ask(&mut self, who: Who, page: OwnedFd) -> Result<(), Dropped> {
         let Some(line) = &self.line else { return Ok(()) };
         let Some(pid) = line::connected(line)? else {
@@ -482,7 +482,6 @@ impl Client {
     }
 }
 
-/// The reason for which no frame was read.
 enum Read {
     Nothing,
     Dropped(Dropped),

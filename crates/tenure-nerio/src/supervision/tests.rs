@@ -21,7 +21,7 @@ const ANSWERS: &str = "TENURE_WATCHED_TEST_ANSWERS";
 /// Longer than a supervisor needs on any usable machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The supervisor a.
+/// The supervisor with the name a.
 struct Stage {
     folder: TempDir,
     _supervisor: Supervisor,
@@ -44,7 +44,7 @@ fn begin(socket: &std::path::Path) -> std::io::Result<Supervisor> {
     Supervisor::begin(socket, name, PATIENCE, PATIENCE, Box::new(|_| true))
 }
 
-/// Not a test: a process whose standard input is a connection on which another said hello.
+/// Not a test: a process whose standard input is a connection on which another process said hello.
 #[test]
 fn as_child() {
     if env::var_os(ANSWERS).is_none() {
@@ -74,7 +74,7 @@ fn refusal(line: &OwnedFd) -> String {
     }
 }
 
-/// A process connects, and another process leads.
+/// A process connects and says hello, and another process answers the nonce.
 #[test]
 fn another_process_answers_in_vain() {
     let stage = Stage::new();

@@ -24,7 +24,6 @@ use crate::notice::Notice;
 
 /// Longest wait for an answer of the supervisor.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Pause before the next attempt.
 const AGAIN: Duration = Duration::from_secs(1);
 
 /// A member on this machine that watches this process, and the socket through which the member
@@ -66,7 +65,7 @@ impl fmt::Display for SupervisorAt {
 }
 
 /// The supervisor cannot be told that a work begins, because the supervisor has not read for long.
-/// Such a work must not begin: it might outlast this process without the supervisor's knowledge.
+/// Then the work must not begin: it might outlast this process, and the supervisor would not know.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "the supervisor {at} does not hear that work begins: {source}; check node {name}, or restart \
@@ -77,13 +76,13 @@ pub struct WorkError {
     source: io::Error,
 }
 
-/// The process of a candidate, while its supervisor may watch it.
+/// The process of a candidate that has a supervisor, whether the supervisor watches it now or not.
 #[derive(Debug)]
 pub struct Watched {
     at: SupervisorAt,
     who: Who,
     page: SharedTime,
-    /// The instant on the page.
+    /// The instant on the page of promises, in nanoseconds.
     promised: AtomicU64,
     line: Mutex<Line>,
     notices: broadcast::Sender<Notice>,
@@ -97,7 +96,6 @@ struct Line {
     is_watched: bool,
     /// Whether the supervisor may watch this process on a connection that was given up.
     is_unsure: bool,
-    /// Works that are not over.
     works: BTreeSet<u128>,
     /// The last report, while the process is not watched.
     trouble: Option<Notice>,
@@ -129,8 +127,8 @@ impl Watched {
         &self.at.name
     }
 
-    /// Writes down that an answer promises until `until`. Must return before the answer leaves; for
-    /// one thread at a time.
+    /// Writes down that an answer promises a leadership until `until`. Must return before the
+    /// answer leaves. Only one thread at a time may call this.
     pub fn promise(&self, until: Time) -> io::Result<()> {
         let nanos = until.as_nanos();
         if self.promised.load(Ordering::Acquire) < nanos {
@@ -151,7 +149,7 @@ impl Watched {
         if let Some(socket) = &line.socket {
             match line::send(socket, &Said::Begins(number)) {
                 Ok(()) => {}
-                // The supervisor has ended, or watches this process no more.
+                // The supervisor has ended, or no longer watches this process.
                 Err(error) if is_over(&error) => line.socket = None,
                 Err(error) => return Err(fails(error)),
             }
@@ -198,8 +196,8 @@ impl Watched {
         self.line.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Shows this process to the supervisor, up to the frame with which the watch begins. Returns
-    /// the connection.
+    /// Shows this process to the supervisor, up to the frame that begins the watch. Returns the
+    /// connection.
     fn introduce(&self, boot: &BootKey) -> io::Result<OwnedFd> {
         let socket = line::dial(&self.at.socket, PATIENCE)?;
         let (boot, who) = (boot.as_str().to_owned(), self.who.clone());
@@ -211,7 +209,7 @@ impl Watched {
         }
         let ours = socket.try_clone()?;
         set_socket_timeout(&socket, Timeout::Recv, None)?;
-        // Hold the lock, so that a work that begins meanwhile is announced after these frames.
+        // Hold the lock, so that a work that begins meanwhile is announced after the frames below.
         let mut line = self.line();
         for work in &line.works {
             line::send(&socket, &Said::Begins(*work))?;
@@ -221,8 +219,8 @@ impl Watched {
         Ok(socket)
     }
 
-    /// Ends the watch. If the supervisor cannot be told, no work may begin any more: the supervisor
-    /// would not hear of that work.
+    /// Ends the watch. If the supervisor cannot be told, no work may begin any more, because the
+    /// supervisor would not know of that work.
     fn hang_up(&self) {
         let mut line = self.line();
         line.is_watched = false;
@@ -256,7 +254,7 @@ fn unexpected(answer: Option<Answer>) -> io::Error {
     })
 }
 
-/// Keeps the process watched as long as its node is there. Says each change once.
+/// Keeps the process watched as long as its node exists. Reports each change once.
 fn stay_watched(watched: &Weak<Watched>, boot: &BootKey) {
     let mut said = String::new();
     loop {
@@ -296,8 +294,8 @@ fn be_watched(watched: &Weak<Watched>, socket: &OwnedFd) -> io::Result<()> {
 }
 
 /// A work that acts under the authority of a watched process, such as a command and its children.
-/// Until it is [over](Self::over), the end of the process is not reported. A work that is dropped
-/// counts as running: then the leases run out.
+/// Until the work is [over](Self::over), the supervisor does not report the end of the process. A
+/// work that is dropped counts as running, so the leases must run out.
 #[derive(Debug)]
 pub struct Work {
     number: u128,

@@ -86,7 +86,7 @@ pub enum Unsafe {
 }
 
 impl Unsafe {
-    /// The obstacle of a `member` that does not answer; `unsent` has the members to which the
+    /// The obstacle of a `member` that does not answer. `unsent` has the members to which the
     /// system refuses to send, with the errors.
     pub(super) fn silent(unsent: &BTreeMap<NodeName, String>, member: NodeName) -> Self {
         match unsent.get(&member).cloned() {
@@ -95,8 +95,8 @@ impl Unsafe {
         }
     }
 
-    /// Returns the obstacle if the members of `blank` wait to be let in, and the other members of
-    /// `membership` are no quorum that could decide on their admission.
+    /// The obstacle if the members of `blank` wait to be let in, and the other members of
+    /// `membership` are no quorum that could let them in.
     #[must_use]
     pub fn let_in_by_none(membership: &Membership, blank: &BTreeSet<NodeName>) -> Option<Self> {
         let waits: Vec<_> =
@@ -170,7 +170,7 @@ impl Unsafe {
         }
     }
 
-    /// Whether `other` is the same obstacle, perhaps with other remaining times.
+    /// Whether `other` is the same obstacle, even if the remaining times differ.
     #[must_use]
     pub fn is_as(&self, other: &Self) -> bool {
         match (self, other) {
@@ -191,7 +191,7 @@ impl Unsafe {
     }
 }
 
-/// Advice to follow the runbook.
+/// Advice to follow the how-to page.
 const RECOVER: &str = "if no lost directory can be restored, stop all nodes and candidates, and \
                        run tenure node recover as docs/howto/lost-quorum.md says";
 
@@ -200,7 +200,7 @@ fn list(names: &[NodeName]) -> String {
     names.join(", ")
 }
 
-/// The activity of a grantor that does not grant, as a verb.
+/// The activity of a grantor that does not grant, as a verb phrase.
 struct Activity(Service);
 
 impl Activity {

@@ -12,15 +12,15 @@ pub use udp::{Udp, UdpError};
 
 /// An unreliable way to send datagrams: they may be lost, delayed, repeated and reordered.
 ///
-/// The implementation decides which senders to believe. The source of a datagram counts as the
-/// address of its sender; a transport without authentication belongs on loopback or on a network
-/// that is secured otherwise.
+/// An implementation decides which senders to believe: the source of a datagram counts as its
+/// sender's address. A transport without authentication belongs on loopback, or on a network that
+/// is secured by other means.
 pub trait Transport: Send + 'static {
     /// The address at which others reach this node.
     fn local_address(&self) -> SocketAddr;
 
-    /// Sends one datagram without waiting. `WouldBlock` reports that there is no room; the datagram
-    /// is dropped and counted, and its sender repeats it if need be.
+    /// Sends one datagram without waiting. `WouldBlock` reports that there is no room. The node
+    /// then drops and counts the datagram, and repeats it later if need be.
     fn send(&mut self, to: SocketAddr, datagram: &[u8]) -> io::Result<()>;
 
     /// Receives one datagram into `buffer`; returns its length and its source. Longer datagrams may
@@ -31,7 +31,7 @@ pub trait Transport: Send + 'static {
         buffer: &mut [u8],
     ) -> Poll<io::Result<(usize, SocketAddr)>>;
 
-    /// Forgets what the last datagram showed, because that datagram is, or may be, forged.
+    /// Forgets what the last datagram showed, because that datagram may be forged.
     fn disbelieve(&mut self) {}
 }
 

@@ -1,7 +1,8 @@
-//! The address from which a socket on all addresses speaks to each peer.
+//! The address from which a socket on all addresses sends to each peer.
 //!
 //! The kernel picks the source of a datagram by the route to its recipient. On a machine with
-//! several addresses the peer may have asked another address, and drops answers from a stranger.
+//! several addresses, a peer may have asked another address than that source. The peer then drops
+//! the answer, as if it came from a stranger.
 
 use std::collections::BTreeMap;
 use std::io::{self, IoSlice, IoSliceMut};
@@ -25,7 +26,7 @@ pub(super) struct Sources {
     asked: BTreeMap<SocketAddr, IpAddr>,
     /// Sender of the last datagram, and the address that it had asked before.
     last: Option<(SocketAddr, Option<IpAddr>)>,
-    /// Address from which the socket speaks to peers that have asked nothing.
+    /// Address from which the socket sends to peers that have asked nothing.
     own: Option<IpAddr>,
 }
 
@@ -39,7 +40,7 @@ impl Sources {
         Ok(Self::default())
     }
 
-    /// Speaks from this address to peers that have asked nothing.
+    /// Sends from this address to peers that have asked nothing.
     pub(super) fn speak_from(&mut self, own: IpAddr) {
         self.own = Some(own);
     }

@@ -15,7 +15,7 @@ const BUFFER: usize = 4 << 20;
 
 /// A UDP socket.
 ///
-/// Only incoming datagrams wake a node. The socket of tokio also wakes its task after each send,
+/// Only incoming datagrams wake a node. A socket of tokio would also wake its task after each send,
 /// when there is room again for outgoing datagrams.
 #[derive(Debug)]
 pub struct Udp {
@@ -72,7 +72,7 @@ pub(crate) fn open(address: SocketAddr) -> io::Result<(UdpSocket, Families)> {
         Ok(socket) => Ok((socket, if any { Families::Both } else { Families::One })),
         Err(error) if any && error.kind() != io::ErrorKind::AddrInUse => {
             let four = SocketAddr::from((Ipv4Addr::UNSPECIFIED, address.port()));
-            // The error of the given address tells more than that of the second attempt.
+            // The error about the given address says more than an error of the second attempt.
             open(four).map(|socket| (socket, Families::One)).map_err(|_| error)
         }
         Err(error) => Err(error),
@@ -103,8 +103,8 @@ impl Udp {
         Self::any(address)
     }
 
-    /// A socket on any address, for sealed datagrams, or where every host that reaches it is
-    /// trusted. On `[::]` it speaks IPv4, too.
+    /// A socket on any address, for sealed datagrams, or for a network where every host that
+    /// reaches the address is trusted. On `[::]` the socket also carries IPv4.
     pub fn any(address: SocketAddr) -> Result<Self, UdpError> {
         let refused = |source: io::Error| match source.kind() {
             io::ErrorKind::AddrInUse => UdpError::InUse { address },
@@ -121,8 +121,7 @@ impl Udp {
     }
 
     /// Lets a socket on all addresses of the machine answer each peer from the address that the
-    /// peer has asked. To other nodes the socket speaks from `ip`, if this machine has that
-    /// address.
+    /// peer has asked. To other nodes the socket sends from `ip`, if this machine has that address.
     #[must_use]
     pub(crate) fn speaking_from(mut self, ip: Option<IpAddr>) -> Self {
         let here = |ip: &IpAddr| UdpSocket::bind((*ip, 0)).is_ok();
@@ -214,7 +213,7 @@ mod tests {
         }
     }
 
-    /// All of 127.0.0.0/8 is on loopback, and the kernel speaks from 127.0.0.1 there.
+    /// All of 127.0.0.0/8 is on loopback, and the kernel by itself sends from 127.0.0.1 there.
     #[test]
     fn answers_leave_from_the_asked_address() {
         const PATIENCE: Duration = Duration::from_secs(60);
@@ -239,7 +238,8 @@ mod tests {
                     runtime.block_on(async { tokio::time::timeout(PATIENCE, receive).await });
                 assert_eq!(came.expect("a datagram").unwrap(), (4, other.local_addr().unwrap()));
                 assert_eq!(hears(&mut udp), (ip, port).into());
-                // The first datagram has no predecessor, and the second datagram is forged.
+                // The first datagram from a sender has no predecessor. The second datagram is
+                // forged.
                 if ip[3] == 4 {
                     udp.disbelieve();
                     assert_eq!(hears(&mut udp), ([127, 0, 0, 2], port).into(), "asked before");
@@ -284,7 +284,7 @@ mod tests {
         for _ in 0..SENT {
             sender.send(other.local_addr().unwrap(), b"out").unwrap();
             other.recv(&mut [0; 8]).unwrap();
-            // Leave time for the event that must not come.
+            // Leave time for a wake-up, which must not come.
             thread::sleep(Duration::from_millis(1));
         }
         let woken = woken.load(Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! Nodes that differ, and nodes without a declaration that they are new.
+//! Nodes with different settings, and grantors whose first start was declared or not.
 
 use std::net::UdpSocket;
 use std::time::Duration;
@@ -16,7 +16,6 @@ fn other(config: &Checked, change: impl FnOnce(&mut Config)) -> Checked {
     config.check().unwrap()
 }
 
-/// Waits for a notice of this kind.
 async fn until(node: &Node, is_it: impl Fn(&Notice) -> bool) -> Notice {
     let mut notices = node.notices();
     soon(async {
@@ -31,8 +30,9 @@ async fn until(node: &Node, is_it: impl Fn(&Notice) -> bool) -> Notice {
     .await
 }
 
-/// Leases are 20 s. The longest lease of a is a day, that of b is 21 s, and c has another drift
-/// bound. So a and b are a quorum. A candidate with leases of 60 s waits, and reports the reasons.
+/// The longest lease of a is a day, and that of b is 21 s. Node c has another drift bound, so a and
+/// b are the quorum. A candidate with leases of 60 s waits, and reports the reasons. A candidate
+/// with leases of 20 s leads.
 #[tokio::test]
 async fn agreeing_quorum_goes_on() {
     let config = config();
@@ -60,7 +60,7 @@ async fn agreeing_quorum_goes_on() {
         loop {
             let waiting = told.next().await.expect("it waits for ever").to_string();
             println!("{waiting}");
-            // A process that stands still is silent for a moment.
+            // A process that stands still may be reported as silent for a moment.
             if too_long.iter().all(|part| waiting.contains(part)) {
                 return;
             }
@@ -77,8 +77,8 @@ async fn agreeing_quorum_goes_on() {
     waits.abort();
 }
 
-/// At the first start c has other settings than a. Each node shows its epoch to the other node.
-/// Both report that the two can never found a cluster together.
+/// At the first start c has other settings than a. Each node shows its epoch to the other node, and
+/// both report that they can never found a cluster together.
 #[tokio::test]
 async fn blanks_report_other_settings() {
     let config = config();
@@ -94,8 +94,9 @@ async fn blanks_report_other_settings() {
     }
 }
 
-/// At a founding, c hears of the epoch that a has founded before c has read its document. A member
-/// that stays in another epoch, and never shows that epoch, has other settings.
+/// Member a has founded a new epoch, and c hears of that epoch before it has read the epoch's
+/// document. At first this is no difference. If a keeps to another epoch, and never shows it, c
+/// reports that a has other settings.
 #[tokio::test]
 async fn founded_epoch_is_no_difference() {
     let config = config();
@@ -142,8 +143,8 @@ async fn founded_epoch_is_no_difference() {
     .await;
 }
 
-/// A candidate and an observer list one of three members, and learn the others. No member reports
-/// the two.
+/// A candidate and an observer list only one of three members, and learn the others. No member
+/// reports them as different.
 #[tokio::test]
 async fn one_name_is_enough() {
     let config = config();
@@ -205,9 +206,8 @@ async fn forged_datagrams_change_nothing() {
     }
 }
 
-/// A member answers a question for an epoch that it does not know with its own epoch. The number of
-/// the addressed member in that question does not matter, because such numbers name other members
-/// in another epoch.
+/// A member answers a question for an unknown epoch with its own epoch. The member number in the
+/// question does not matter, because such a number names another member in another epoch.
 #[tokio::test]
 async fn question_of_other_epoch_shows_present() {
     let config = config();
@@ -238,7 +238,8 @@ async fn question_of_other_epoch_shows_present() {
     }
 }
 
-/// The last member is declared new while a leader leads: its directory may have been lost.
+/// The last member is declared new while a leader leads. The member reports that, because its
+/// directory may have been lost.
 #[tokio::test]
 async fn new_member_reports_earlier_leader() {
     let config = config();
@@ -254,7 +255,7 @@ async fn new_member_reports_earlier_leader() {
     assert!(leadership.is_current());
 }
 
-/// Two of three wait for the third; then all of them found the cluster.
+/// Two of three members wait for the third member. Then all of them found the cluster.
 #[tokio::test]
 async fn all_members_found_cluster() {
     let parent = tempfile::tempdir().unwrap();
@@ -278,7 +279,7 @@ async fn all_members_found_cluster() {
     nodes.push(open("c"));
     let leadership = soon(leads).await.unwrap().unwrap();
     assert!(leadership.is_current());
-    // The leader has two members; the last one may be still about to serve.
+    // The leader has a quorum of two members, and the last member may not serve yet.
     for node in &nodes {
         serves(node).await;
     }

@@ -52,14 +52,14 @@ async fn soon<F: Future>(what: &str, future: F) -> F::Output {
     done.unwrap_or_else(|_| panic!("{what} waits behind a socket that is never empty"))
 }
 
-/// Everything that a leadership needs gets through the flood: requests of handles, the answer of a
-/// flush, before which nothing is granted, and timers, which renew leases.
+/// A flood of datagrams delays nothing that a leadership needs: requests of handles, the flush
+/// before the first grant, and the timers that renew leases.
 #[tokio::test]
 async fn busy_socket_delays_no_flush() {
     let name = || "a".parse().unwrap();
     let member = Member::at(name(), ADDRESS.parse().unwrap());
-    // No other node sees that this node is busy: a machine that stands still ends no lease this
-    // long.
+    // The lease is so long that no standstill of the machine ends it. No other node is there to
+    // wait for this node.
     let lease = Duration::from_secs(20);
     let mut config = Config::new("busy".parse().unwrap(), vec![member]).with_lease(lease);
     config.grace = lease / 5;

@@ -8,7 +8,7 @@ use tenure_testkit::processes::Members;
 
 use crate::setup::{candidate, soon};
 
-/// Left alone, the kernel sends from 127.0.0.1, whichever of these addresses was asked.
+/// By itself the kernel would send from 127.0.0.1, whichever of these addresses was asked.
 #[tokio::test]
 async fn members_answer_from_asked_addresses() {
     for all in [IpAddr::from(Ipv4Addr::UNSPECIFIED), Ipv6Addr::UNSPECIFIED.into()] {

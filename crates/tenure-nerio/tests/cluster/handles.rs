@@ -14,14 +14,13 @@ use crate::setup::{PATIENCE, candidate, config, directory, grantors, soon};
 /// Three grantors, and candidates beside them.
 pub(crate) struct Nerio {
     config: Checked,
-    /// Key with which datagrams are sealed.
     key: Option<Keys>,
     folder: TempDir,
     grantors: Vec<Node>,
     candidates: BTreeMap<&'static str, Node>,
 }
 
-/// Longest time for which the machine may stand still when work must be dropped.
+/// Longest standstill of the machine after which work is still dropped in time.
 const MARGIN: Duration = Duration::from_secs(3);
 
 impl Nerio {

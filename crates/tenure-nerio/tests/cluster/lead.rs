@@ -7,7 +7,8 @@ use tenure_nerio::{Node, Opening, Storage};
 
 use crate::setup::{config, directory, grantor, soon};
 
-/// The next node can lock a directory only when the thread of the previous node has unlocked it.
+/// A leader handle must not keep its node: the next node can lock the directory only after the
+/// thread of the previous node has unlocked it.
 #[tokio::test]
 async fn leader_keeps_no_node() {
     let config = config();

@@ -31,7 +31,7 @@ fn start(config: &Checked, name: &str, keys: Option<&Keys>, grants: bool) -> Nod
     builder.start().unwrap()
 }
 
-/// On a busy machine a member may be silent for once.
+/// Asks until a quorum has answered, because members may be silent once on a busy machine.
 async fn list(config: &Checked, keys: Option<&Keys>) -> Vec<ElectionSeen> {
     let seen = async {
         loop {
@@ -47,8 +47,8 @@ async fn list(config: &Checked, keys: Option<&Keys>) -> Vec<ElectionSeen> {
 }
 
 async fn many(keys: Option<Keys>) {
-    // All elections are won at once. The first leases last 45 s, until all leaders have a full
-    // lease.
+    // All elections are won at once. The first leases last 45 s, so that none ends before its
+    // leader has a full lease.
     let mut config = Config::clone(&config()).with_lease(Duration::from_secs(60));
     config.refresh = Duration::from_secs(15);
     let config = config.check().unwrap();
@@ -67,7 +67,7 @@ async fn many(keys: Option<Keys>) {
     for leadership in &leaderships {
         soon(leadership.settled()).await.unwrap();
     }
-    // Renewals announce fences.
+    // Leaders announce their fences with their renewals.
     let named = async {
         loop {
             let seen = list(&config, keys.as_ref()).await;
@@ -118,7 +118,7 @@ async fn one_name_lists_all_members() {
     let leader = candidate(&config, "leader");
     let leadership = soon(leader.election("x").unwrap().campaign("")).await.unwrap();
     soon(leadership.settled()).await.unwrap();
-    // On a busy machine a member may be silent for once.
+    // On a busy machine a member may be silent once.
     let listed = async {
         loop {
             let seen = lists::elections(&short, None, FROM).await.unwrap();

@@ -1,4 +1,4 @@
-//! Orders from elsewhere, at a user of the library.
+//! Orders of an operator, as they reach a user of the library.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -43,7 +43,7 @@ async fn pass_on(config: &Checked, keys: &Keys, order: &Order) {
     soon(passed).await;
 }
 
-/// The leader receives the order once, and decides by itself; afterwards no member passes that
+/// The leader receives the order once, and its program decides. Afterwards no member passes that
 /// order on any more.
 #[tokio::test]
 async fn leader_hears_order_once() {
@@ -101,7 +101,7 @@ async fn leader_hears_order_once() {
     assert!(leadership.is_current(), "nobody has obeyed");
 
     soon(leadership.resign()).await;
-    // A quorum knows of the end already, the others soon.
+    // A quorum knows of the end already. The other members learn it soon.
     let over = async {
         while give(&config, &operator, &order).await != [Answered::Did(Passed::NotHeld); 3] {}
     };

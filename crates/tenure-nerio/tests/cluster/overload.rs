@@ -19,9 +19,9 @@ use tenure_nerio::transport::{Transport, Udp};
 
 use crate::setup::{candidate, config, grantors, soon};
 
-/// Unanswered datagrams of one asker at any time: no socket is empty, and none overflows.
+/// Maximum number of unanswered datagrams of one asker: enough to keep the sockets filled, and too
+/// few to overflow them.
 const WINDOW: u32 = 64;
-/// Questions in a datagram.
 const QUESTIONS: usize = 4;
 
 /// A socket that can be cut off, like the machine of a leader that dies.
@@ -83,7 +83,7 @@ impl Askers {
                             unanswered -= 1;
                             answered.fetch_add(QUESTIONS as u64, Ordering::Relaxed);
                         }
-                        // The test does not wait for lost datagrams.
+                        // Lost datagrams get no answer, so ask again.
                         Err(_) => unanswered = 0,
                     }
                 }
@@ -104,12 +104,12 @@ impl Drop for Askers {
     }
 }
 
-/// All nodes get questions without a pause, even the leader and the waiting candidate. All the
-/// same, timers of the leader renew leases. When the leader dies, timers of the grantors grant the
-/// requests that wait.
+/// All nodes get questions without a pause, even the leader and the waiting candidate. The leader's
+/// timers still renew leases. When the leader dies, the grantors' timers still grant the waiting
+/// request.
 #[tokio::test]
 async fn an_honest_overload_stops_no_timer() {
-    // All threads are at work during the wait for the end of the lease.
+    // All threads are busy until the lease ends, so the lease leaves room for delays.
     let config = Config::clone(&config()).with_lease(Duration::from_secs(12)).check().unwrap();
     let nodes = grantors(&config);
     let is_cut = Arc::new(AtomicBool::new(false));
@@ -143,7 +143,7 @@ async fn an_honest_overload_stops_no_timer() {
     soon(flooded).await;
     soon(leadership.renewed(leadership.until())).await.unwrap();
     is_cut.store(true, Ordering::Relaxed);
-    // Questions before the lease is nearly over only keep the machine busy.
+    // Until shortly before the end of the lease, questions would only keep the machine busy.
     drop(askers);
     let left = leadership.remaining().unwrap();
     tokio::time::sleep(left.saturating_sub(Duration::from_secs(2))).await;

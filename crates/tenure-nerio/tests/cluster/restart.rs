@@ -26,7 +26,7 @@ async fn restarted_grantor_remembers() {
         // A closed node has released its address and its directory.
         nodes.push(start(name, Opening::Existing));
     }
-    // Wait for a renewal that began after the restarts: restarted grantors gave its grants.
+    // Wait for a renewal that began after the restarts: the restarted grantors have granted it.
     let restarted = clock::now();
     let mut until = leadership.until();
     while until < Some(restarted.after(config.drift.shrink(config.lease))) {
@@ -61,7 +61,8 @@ async fn lost_grantor_waits_and_reads() {
     }
     assert!(heard.contains(&of_node(OwnEvent::Recovering)), "{heard:?}");
     assert!(leadership.is_current(), "two of three carried on");
-    // The restarted grantor counts now: without one of the others the fence still grows.
+    // Grantor c, which lost its directory, counts again: without a the next leader needs c. The
+    // fence still grows.
     drop(leadership);
     drop(_a);
     let next = soon(leader.election("x").unwrap().campaign("")).await.unwrap();
@@ -69,7 +70,7 @@ async fn lost_grantor_waits_and_reads() {
     soon(c.close()).await;
 }
 
-/// The node writes nothing meanwhile, and checks by itself.
+/// The node writes nothing meanwhile, so it must notice the loss by its own checks.
 #[tokio::test]
 async fn moved_directory_is_noticed() {
     let config = config();
@@ -88,8 +89,8 @@ async fn moved_directory_is_noticed() {
     };
     assert!(error.contains("cannot be found any more"), "{error}");
     assert_eq!(soon(a.service()).await, Some(Service::Failing));
-    // The first lease needs both grantors, and this one must report no grant that would be
-    // forgotten.
+    // The first lease needs both grantors. Grantor a must not grant while its directory is gone,
+    // because a restart would forget the grant.
     let campaigner = candidate(&config, "candidate");
     let mut campaign = campaigner.election("x").unwrap().campaign("");
     let early = tokio::time::timeout(Duration::from_secs(1), &mut campaign).await;
@@ -102,8 +103,7 @@ async fn moved_directory_is_noticed() {
     soon(a.close()).await;
 }
 
-/// The process still has the whole identity, and no grant is written before the file is there
-/// again.
+/// The process still knows the whole identity, and writes the file again before the next grant.
 #[tokio::test]
 async fn removed_identity_under_leader_returns() {
     let config = config();
@@ -125,7 +125,7 @@ async fn removed_identity_under_leader_returns() {
     soon(a.close()).await;
 }
 
-/// The grantor uses the members in its state directory, whatever its list says later.
+/// The grantor uses the members in its state directory, even if its settings name others later.
 #[tokio::test]
 async fn changed_list_is_ignored() {
     let config = config();
@@ -142,7 +142,7 @@ async fn changed_list_is_ignored() {
     let missing = ["b", "c"].map(|name| name.parse().unwrap()).to_vec();
     let other = Notice::OtherLine { missing, more: Vec::new(), quorums: false };
     while soon(notices.recv()).await.unwrap() != other {}
-    // In the shorter list a alone is a quorum.
+    // By the settings, a alone would be a quorum.
     serves(&a).await;
     let early = a.election("x").unwrap().campaign("");
     let early = tokio::time::timeout(Duration::from_secs(1), early).await;

@@ -18,7 +18,7 @@ fn issue(key: &Keys, application: &str, elections: &str) -> Keys {
 
 tenure_testkit::handles!(Nerio::start(Some(key("test"))));
 
-/// Each grantor asks itself, too.
+/// A grantor with a key also asks itself.
 #[tokio::test]
 async fn applications_verify_keyed_grantors() {
     let config = config();
@@ -47,7 +47,7 @@ async fn applications_verify_keyed_grantors() {
     soon(leadership.settled()).await.unwrap();
     let verified = soon(asker.verify(election.name(), leader.address(), PATIENCE)).await;
     assert_eq!(verified.unwrap().leader.as_str(), "leader");
-    // The operator has the key of the cluster, though no member has its address.
+    // The operator has the key of the cluster, and an address that is no member's.
     let operator = candidate("operator", key.clone());
     let asks = candidate("asks", key.clone());
     let other = operator.election("billing/y").unwrap();
@@ -55,12 +55,13 @@ async fn applications_verify_keyed_grantors() {
     soon(held.settled()).await.unwrap();
     let verified = soon(asks.verify(other.name(), operator.address(), PATIENCE)).await;
     assert_eq!(verified.unwrap().leader.as_str(), "operator");
-    // The two nodes share no key.
+    // The two nodes have no key in common.
     let other = candidate("other", audit);
     let verified = other.verify(election.name(), leader.address(), Duration::from_millis(300));
     assert!(matches!(soon(verified).await, Err(VerifyError::NoAnswer { .. })));
 
-    // Outside of its elections the application gets no answer, and the grantors count that.
+    // The application campaigns in an election that its key does not cover. The grantors do not
+    // answer its request, and count it.
     let campaign = asker.election("audit").unwrap();
     let campaign = tokio::spawn(async move { campaign.campaign("me").await.map(drop) });
     let refused = async {

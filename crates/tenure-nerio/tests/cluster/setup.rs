@@ -8,8 +8,8 @@ pub(crate) use tenure_testkit::handles::{PATIENCE, soon};
 use tenure_testkit::processes::Members;
 use tokio::time::sleep;
 
-/// Three grantors a, b and c. Their lease outlasts a machine that stands still for many seconds,
-/// and their first lease and answers outlast some seconds.
+/// Three grantors a, b and c. A full lease outlasts a standstill of the machine of many seconds.
+/// The first lease outlasts a standstill of some seconds.
 pub(crate) fn config() -> Checked {
     let members = Members::new(["a", "b", "c"]);
     let members = members.iter().map(|(name, at)| Member::at(name.parse().unwrap(), at)).collect();
@@ -41,7 +41,6 @@ pub(crate) fn candidate(config: &Checked, name: &str) -> Node {
     Node::builder(config.clone(), name.parse().unwrap()).start().unwrap()
 }
 
-/// Waits until a grantor grants.
 pub(crate) async fn serves(node: &Node) {
     let serving = async {
         while node.service().await != Some(Service::Serving) {

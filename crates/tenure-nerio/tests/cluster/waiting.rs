@@ -138,7 +138,7 @@ async fn old_leases_end_at_instant() {
     assert!(until >= before.after(config.quarantine()), "{until} {before}");
 }
 
-/// The node logs one line for each change, whatever comes in.
+/// A stranger sends many datagrams, and the node logs one line.
 #[tokio::test]
 async fn stranger_is_logged_once() {
     listen();
@@ -151,8 +151,8 @@ async fn stranger_is_logged_once() {
     let stranger = candidate(&theirs.check().unwrap(), "stranger");
     let campaign = stranger.election("strange").unwrap().campaign("1");
     let ignored = async {
-        // 200 datagrams at 10 ms each take two seconds, and a stranger is reported after one
-        // second.
+        // The node reports a stranger after one second, and 200 datagrams at 10 ms each take two
+        // seconds.
         while node.counters().await.unwrap().ignored.get("epoch") < Some(&200) {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
@@ -166,8 +166,8 @@ async fn stranger_is_logged_once() {
     assert_eq!(lines[0].0, Level::WARN);
 }
 
-/// A socket on loopback reaches no other host. A candidate there would never win, and no message
-/// would say why.
+/// Members are on other hosts. A candidate on a loopback socket could not reach them, would never
+/// win, and no message would say why.
 #[test]
 fn candidate_binds_members_family() {
     let member =

@@ -19,7 +19,7 @@ use crate::setup::soon;
 
 const NAMES: [&str; 5] = ["a", "b", "c", "d", "e"];
 
-/// The side on which each address is; addresses on no side reach each other.
+/// The side of each address. Addresses without a side reach each other.
 type Sides = Arc<Mutex<BTreeMap<SocketAddr, usize>>>;
 
 /// A socket that hears nothing from other sides.
@@ -85,7 +85,7 @@ impl Stage {
         stage
     }
 
-    /// Cuts the network into sides, each a text of names.
+    /// Cuts the network into sides. Each side is a text with the names of its members.
     fn split(&self, sides: &[&str]) {
         let mut all = self.sides.lock().unwrap();
         all.clear();
@@ -108,7 +108,6 @@ impl Stage {
         }
     }
 
-    /// All members campaign.
     fn campaigns(&self) -> JoinSet<Result<Leadership<AtMostOne>, CampaignError>> {
         let mut campaigns = JoinSet::new();
         for node in &self.nodes {
@@ -119,8 +118,8 @@ impl Stage {
     }
 }
 
-/// No partition has a quorum: each has a weak leader, but no leader. After the partition there is
-/// one weak leader, and one leader.
+/// During the partition no side has a quorum: each side has a weak leader, and no side has a
+/// leader. After the partition there is one weak leader, and one leader.
 #[tokio::test]
 async fn partition_without_quorum_has_weak_leaders() {
     let mut stage = Stage::start(false).await;
@@ -143,7 +142,7 @@ async fn partition_without_quorum_has_weak_leaders() {
     assert!(next.is_current() && next.fence() > leadership.fence());
 }
 
-/// The first leader is the weak leader. Its process ends, and the next weak leader follows.
+/// The weak leader is elected. Its process ends, and the next weak leader is elected.
 #[tokio::test]
 async fn only_weak_leaders_are_elected() {
     let mut stage = Stage::start(true).await;

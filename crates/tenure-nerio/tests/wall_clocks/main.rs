@@ -25,7 +25,7 @@ const PART: &str = "TESTS_WALL_PART";
 const NAME: &str = "TESTS_WALL_NAME";
 const MEMBERS: &str = "TESTS_WALL_MEMBERS";
 const SKEW: Duration = Duration::from_millis(500);
-/// Longer than anything takes on any usable machine.
+/// Longer than any step of this test takes on a usable machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 const HOUR: i64 = 3_600_000;
 
@@ -56,7 +56,8 @@ struct Cluster {
     say: mpsc::Sender<(&'static str, String)>,
     said: Receiver<(&'static str, String)>,
     heard: Vec<(&'static str, String)>,
-    /// Leaderships by their fences: the first and the last time at which a handle was current.
+    /// Leaderships by their fences: the node, and the first and last time at which its handle was
+    /// current.
     led: BTreeMap<u64, (&'static str, u64, Option<u64>)>,
 }
 
@@ -82,7 +83,7 @@ impl Cluster {
     fn set(&self, name: &str, ahead: i64) {
         let path = self.folder.path().join(name);
         let file = fs::File::options().create(true).truncate(false).write(true).open(path);
-        // The write is one store: the file is shared with the process.
+        // The process maps this file, and this write is a single store for it.
         file.unwrap().write_all_at(&(ahead * 1_000_000).to_ne_bytes(), 0).unwrap();
     }
 
@@ -197,12 +198,11 @@ async fn serve(node: &Node) {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     println!("\n> serves");
-    // Until the parent ends.
     let ended = || std::io::stdin().read_to_end(&mut Vec::new());
     tokio::task::spawn_blocking(ended).await.unwrap().unwrap();
 }
 
-/// Campaigns for ever. Tells the first and the last time at which a handle was current.
+/// Campaigns for ever. Prints the first and the last time at which a handle was current.
 async fn contend(node: &Node) {
     tell_notices(node);
     let election = node.election("x").unwrap();
@@ -231,8 +231,9 @@ async fn contend(node: &Node) {
     }
 }
 
-/// A leader whose wall clock is set back by an hour ends in time, and another leads. A leader whose
-/// clock is set ahead ends at once. Clocks that are apart are named.
+/// A leader's wall clock is set back by an hour: the leader ends in time, and another one leads.
+/// Then a leader's clock is set ahead: the leader ends at once. Nodes report clocks that are too
+/// far apart.
 #[test]
 fn set_clocks_make_no_two_leaders() {
     let mut cluster = Cluster::new();
@@ -247,7 +248,7 @@ fn set_clocks_make_no_two_leaders() {
     cluster.start("candidate", "q", -100);
     cluster.set("p", -HOUR);
     cluster.hear("q", "renewed");
-    // Within the bound, clocks may be set while a leader leads.
+    // Set the grantors' clocks within the bound: the leader goes on.
     for name in ["a", "b", "c"] {
         cluster.set(name, 50);
     }
@@ -255,7 +256,7 @@ fn set_clocks_make_no_two_leaders() {
     cluster.set("p", 0);
     cluster.set("q", HOUR);
     cluster.hear("p", "renewed");
-    // The requests of q are from the future.
+    // The clock of q is ahead, so its requests come from the future.
     cluster.has_said("b", "notice the wall clock of q is ahead of this node's by ");
     cluster.set("a", HOUR);
     cluster.hear("p", "notice a refuses this candidate for x: the request came");

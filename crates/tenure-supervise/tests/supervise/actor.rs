@@ -14,9 +14,7 @@ use tokio::sync::mpsc;
 
 pub(crate) const ROLE: &str = "__actor";
 
-/// Pause between renewals.
 const RENEWAL: Duration = Duration::from_millis(100);
-/// Length of a lease after a renewal.
 const LONG: Duration = Duration::from_secs(600);
 
 /// Pause between two looks for the guard.
@@ -112,8 +110,8 @@ async fn play(
 }
 
 /// Obeys an order other than `renew`. The order `look` reaps orphans, and `extend UNTIL` sets the
-/// end of the lease. The order `flood TIMES BEFORE UNTIL` sets the end `TIMES` times, at last to
-/// `UNTIL` and before to `BEFORE`. The order `stop` has no answer.
+/// end of the lease. The order `flood TIMES BEFORE UNTIL` sets the end `TIMES` times: to `BEFORE`,
+/// and in the last call to `UNTIL`. The order `stop` has no answer.
 fn obey(order: &str, supervised: &mut Supervised, mut control: &UnixStream) {
     let words: Vec<&str> = order.split(' ').collect();
     let time = |word: &str| Time::from_nanos(word.parse().unwrap());

@@ -21,7 +21,8 @@ tenure_testkit::tests!(
     process_moves_through_sessions,
 );
 
-/// All workers were warned at `until − grace`, went on, and were silent by `until − kill_margin`.
+/// Asserts that all workers got SIGTERM at `until − grace`, went on, and were silent by `until −
+/// kill_margin`.
 pub(crate) fn expect_end_in_time(scene: &Scene, lease: &Lease) {
     let stamps = scene.stamps();
     let told: Vec<_> = stamps.iter().filter(|stamp| stamp.what == 'T').collect();
@@ -38,8 +39,9 @@ pub(crate) fn expect_end_in_time(scene: &Scene, lease: &Lease) {
     expect_silence_in_time(scene, lease);
 }
 
-/// The guard has killed all workers before the supervisor would have done so, at the middle of the
-/// kill margin. The first half of the margin is left for a machine that stands still.
+/// Expects that the guard has killed all workers before the middle of the kill margin, when the
+/// supervisor would kill them. The first half of the margin is left for a machine that stands
+/// still.
 pub(crate) fn expect_silence_in_time(scene: &Scene, lease: &Lease) {
     let last = scene.last_stamp();
     let overdue = scene.until.before(lease.kill_margin / 2);
@@ -53,7 +55,7 @@ fn sigterm_at_the_grace_and_sigkill_before_the_margin() {
     expect_end_in_time(&scene, &lease);
 }
 
-/// The lease keeps the end that it had at the start.
+/// The supervisor never renews the lease.
 fn polite_command_ends_at_grace() {
     let lease = Lease { length: 70 * SECOND, grace: 60 * SECOND, ..Lease::short() };
     let mut scene = Scene::worker(&lease, "polite", &["polite/daemon"]);
@@ -86,7 +88,7 @@ fn without_an_end_it_runs_until_there_is_one() {
     scene.eventually("the file says so", || {
         (fs::read_to_string(&file).unwrap() == "none\n").then_some(())
     });
-    // The latest possible end must not overflow to an end in the past, which would kill the worker.
+    // An end at the maximum must not overflow to an end in the past, which would kill the worker.
     sleep(SECOND);
     scene.expect_alive(1);
     scene.shorten(&lease);
@@ -95,7 +97,8 @@ fn without_an_end_it_runs_until_there_is_one() {
 }
 
 fn an_extension_after_sigterm_does_not_save_it() {
-    // SIGTERM at once, and SIGKILL after 10 s, or after 15 s with the extension.
+    // SIGTERM is due at once, and SIGKILL after 10 s. The extension moves SIGKILL to 15 s, the end
+    // of the grace.
     let length = 15 * SECOND;
     let grace = 15 * SECOND;
     let kill_margin = 5 * SECOND;
@@ -139,8 +142,7 @@ fn command_forks_into_sessions() {
     assert!(scene.gone < scene.until, "the last was gone before the end of the lease");
 }
 
-/// Each process lives until it has started the next, and ignores SIGTERM from its first
-/// instruction.
+/// Each process lives until it has started the next, and ignores SIGTERM from the beginning.
 fn process_replaces_itself() {
     let lease = Lease { grace: millis(1200), kill_margin: millis(500), ..Lease::long() };
     let script = r#"trap '' TERM; c='sh -c "$1" again "$1" &'; sh -c "$c" first "$c""#;

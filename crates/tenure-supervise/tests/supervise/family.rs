@@ -8,8 +8,8 @@ use crate::scene::{EVERYWHERE, Lease, Scene};
 
 tenure_testkit::tests!(lost_guard_spares_other_children, lost_guard_spares_foreign_orphans,);
 
-/// A process that a shell started before it becomes the supervisor with `exec` is the supervisor's
-/// child: in its session, or in a session of its own.
+/// A shell starts a process, and then becomes the supervisor with `exec`. The process is now the
+/// supervisor's child: in its session, or in a session of its own.
 fn lost_guard_spares_other_children() {
     let mut scene = Scene::empty();
     let others = scene.path("others");

@@ -1,4 +1,4 @@
-//! Commands that their supervisor may not kill, and guards that it cannot reap.
+//! Commands that their supervisor may not signal, and guards that it cannot reap.
 
 use std::ffi::OsString;
 use std::fs;
@@ -83,7 +83,8 @@ fn trace(pid: i32) -> Child {
     perl
 }
 
-/// The supervisor skips the guard however often the lease is renewed meanwhile.
+/// A tracer keeps the guard from being reaped. The supervisor goes on without the guard, even while
+/// it renews the lease.
 fn supervisor_skips_unreapable_guard() {
     let mut scene = Scene::worker(&Lease::long(), "polite", &["polite/daemon"]);
     let mut tracer = trace(scene.guard);
@@ -94,7 +95,7 @@ fn supervisor_skips_unreapable_guard() {
     tracer.wait().unwrap();
 }
 
-/// The test kills this guard.
+/// The same holds for a guard that is killed.
 fn supervisor_skips_killed_unreapable_guard() {
     let mut scene = Scene::worker(&Lease::long(), "stubborn", EVERYWHERE);
     let mut tracer = trace(scene.guard);

@@ -173,7 +173,8 @@ fn it_has_the_standard_streams_and_nothing_else() {
     assert_eq!(err, "to-stderr\n");
     let mut lines = out.lines();
     assert_eq!(lines.next(), Some("through standard input"));
-    // Files that cargo and its caller left open are theirs; any other socket or pipe is ours.
+    // This process has inherited these files from cargo or its caller. Any other socket or pipe is
+    // one of ours.
     let theirs: Vec<String> = fs::read_dir("/proc/self/fd")
         .unwrap()
         .flatten()

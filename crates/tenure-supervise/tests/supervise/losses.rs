@@ -1,4 +1,4 @@
-//! Supervisor or guard stopped or killed.
+//! Commands whose supervisor or guard is stopped or killed.
 
 use std::fs;
 use std::os::unix::process::CommandExt;
@@ -82,7 +82,7 @@ fn killed_guard_ends_all_processes() {
     assert!(scene.stamps().iter().all(|stamp| stamp.what != 'T'), "no time for a warning");
 }
 
-/// The supervisor is stopped, so it cannot act.
+/// The supervisor is stopped, so the kernel alone ends the command's first process.
 fn killed_guard_ends_child_at_once() {
     let mut scene = Scene::worker(&Lease::long(), "stubborn", &["stubborn/daemon"]);
     scene.freeze(scene.supervisor());
@@ -102,7 +102,7 @@ fn a_stopped_guard_is_done_without() {
     assert!(scene.gone < scene.until, "gone before the end of the lease");
 }
 
-/// No supervisor is there to help.
+/// The guard and the supervisor stand still. Only the guard continues, when SIGKILL is overdue.
 fn continued_guard_catches_up() {
     let lease = Lease::short();
     let mut scene = Scene::worker(&lease.unending(), "stubborn", EVERYWHERE);
@@ -175,7 +175,7 @@ fn stop_reaches_idle_guard() {
     scene.expect_outcome("7 exit code 7, it was stopped");
 }
 
-/// The lease is renewed all the time, so its end never comes.
+/// The lease is renewed all the time, so only the stop ends the command.
 fn stop_outpaces_stopped_guard() {
     let lease = Lease { grace: 2 * SECOND, ..Lease::long() };
     let mut scene = Scene::worker(&lease, "polite", &["stubborn/daemon"]);

@@ -2,7 +2,7 @@
 //!
 //! This binary plays every part: started by cargo it runs the tests, and it starts itself again as
 //! supervisor ([`actor`]), guard, launcher and command ([`worker`]). Therefore it has a `main` of
-//! its own. Times are compared only if the order is promised, never as "took about".
+//! its own. Tests compare two times only where the order of the two is promised.
 #![allow(clippy::unwrap_used, reason = "tests, though without #[test]")]
 
 mod actor;

@@ -1,5 +1,6 @@
 //! A supervisor in a PID namespace. Its session and group began outside, as under `nsenter` or in
-//! some containers, and have the number 0 inside. Or `/proc` belongs to another namespace.
+//! some containers, and have the number 0 inside. Without a mount of its own, `/proc` belongs to
+//! another namespace.
 
 use std::env;
 use std::process::Command;
@@ -13,7 +14,7 @@ tenure_testkit::tests!(
 
 const WITH_ITS_PROC: &[&str] = &["--pid", "--fork", "--kill-child", "--mount-proc"];
 const WITHOUT: &[&str] = &["--pid", "--fork", "--kill-child"];
-/// Set inside the namespace.
+/// Variable that is set in the process inside the namespace.
 const INSIDE: &str = "TENURE_TEST_INSIDE";
 
 fn unnumbered_session_is_spared() {

@@ -21,7 +21,7 @@ use crate::{actor, worker};
 
 pub(crate) const SECOND: Duration = Duration::from_secs(1);
 
-/// Children in every place, all of which ignore SIGTERM.
+/// Children in every place, which ignore SIGTERM.
 pub(crate) const EVERYWHERE: &[&str] =
     &["stubborn/here", "stubborn/group", "stubborn/session", "stubborn/daemon"];
 
@@ -49,14 +49,13 @@ impl Lease {
         Self { length: 60 * SECOND, grace: 59 * SECOND, kill_margin: 57 * SECOND, fence: 42 }
     }
 
-    /// A lease under which the supervisor acts for a stopped guard after 3 s: the end is after a
-    /// minute.
+    /// A lease of a minute. If the guard is stopped, the supervisor acts instead after 3 s.
     pub(crate) fn without_guard() -> Self {
         let twice = 2 * 57 * SECOND;
         Self { length: 60 * SECOND, grace: twice, kill_margin: twice, fence: 42 }
     }
 
-    /// The lease with an end after the test, unless it is shortened.
+    /// The same lease with an end after the test, unless the lease is shortened.
     pub(crate) fn unending(&self) -> Self {
         Self { length: Self::long().length, ..*self }
     }
@@ -72,7 +71,7 @@ pub(crate) struct Stamp {
 
 pub(crate) struct Scene {
     folder: TempDir,
-    /// Commands of the shell that becomes the supervisor.
+    /// The shell runs these commands before it becomes the supervisor.
     pub(crate) before: String,
     marked: Option<Child>,
     control: Option<BufReader<UnixStream>>,
@@ -80,7 +79,6 @@ pub(crate) struct Scene {
     pub(crate) until: Time,
     /// First process of the command, once it is started.
     pub(crate) command: i32,
-    /// The guard, once it is started.
     pub(crate) guard: i32,
     /// Time at which the supervisor knew that no process of the command was left.
     pub(crate) gone: Time,
@@ -147,7 +145,6 @@ impl Scene {
         scene
     }
 
-    /// Starts a supervisor for a shell script.
     pub(crate) fn shell(lease: &Lease, script: &str) -> Self {
         Self::start(lease, &["sh", "-c", script].map(OsString::from))
     }
@@ -160,15 +157,15 @@ impl Scene {
         scene
     }
 
-    /// Starts a supervisor for a worker whose lease ends soon, but not before all processes work,
-    /// however long that takes.
+    /// Starts a supervisor for a worker. Once all processes work, sets an end of the lease that
+    /// comes soon.
     pub(crate) fn ending(lease: &Lease, manner: &str, children: &[&str]) -> Self {
         let mut scene = Self::worker(&lease.unending(), manner, children);
         scene.shorten(lease);
         scene
     }
 
-    /// Starts a supervisor for a shell script whose lease ends soon after it was started.
+    /// Starts a supervisor for a shell script, and then sets an end of the lease that comes soon.
     pub(crate) fn ending_shell(lease: &Lease, script: &str) -> Self {
         let mut scene = Self::shell(&lease.unending(), script);
         scene.shorten(lease);
@@ -180,7 +177,7 @@ impl Scene {
         self.extend(self.until);
     }
 
-    /// Makes the supervisor hand a new end of the lease on.
+    /// Makes the supervisor set a new end of the lease.
     pub(crate) fn extend(&mut self, until: Time) {
         self.say(&format!("extend {}", until.as_nanos()));
         assert_eq!(self.hear(), "ok");
@@ -225,7 +222,6 @@ impl Scene {
         writeln!(self.control.as_mut().unwrap().get_mut(), "{line}").unwrap();
     }
 
-    /// The next report of the supervisor.
     pub(crate) fn hear(&mut self) -> String {
         let mut line = String::new();
         self.control.as_mut().unwrap().read_line(&mut line).expect("the supervisor says something");
@@ -342,8 +338,8 @@ impl Drop for Scene {
             marked.kill().ok();
             marked.wait().ok();
         }
-        // Find only processes with this scene's mark, and all of them, even those that were in the
-        // middle of `execve` at one look.
+        // Kill only processes with this scene's mark. Look several times, because a process in the
+        // middle of `execve` shows no mark.
         let give_up = clock::now().after(PATIENCE);
         let mut nobody = 0;
         while nobody < 3 && clock::now() < give_up {

@@ -73,7 +73,7 @@ fn a_script_with_carriage_returns() {
     expect_error(&Lease::long(), &[file], 127, message);
 }
 
-/// For example, a program for another C library.
+/// The loader of a program may be missing if the program was built for another C library.
 fn a_program_without_its_loader() {
     let folder = tempfile::tempdir().unwrap();
     let mut program = fs::read("/proc/self/exe").unwrap();
@@ -143,7 +143,7 @@ fn hanging_execve_can_be_stopped() {
     expect_hung(&mut scene, "when it was stopped");
 }
 
-/// Only the supervisor is left to act.
+/// The guard stands still, so only the supervisor can act.
 fn guard_stops_during_hanging_execve() {
     let hanging = Hanging::script();
     let lease = Lease::without_guard();
@@ -159,8 +159,8 @@ fn guard_stops_during_hanging_execve() {
     assert_eq!(scene.alive(), [] as [i32; 0]);
 }
 
-/// The guard stands still while the command runs and ends. When the guard continues, it also finds
-/// an order to stop.
+/// The guard stands still while the command runs and ends. Then a stop is ordered, and the guard
+/// continues.
 fn finished_command_is_not_hung() {
     let mut hanging = Hanging::with(b"#!/bin/sh\nexit 3\n", 0o755);
     let mut scene = Scene::begin(&Lease::long(), &[hanging.command()], |_| {});

@@ -1,5 +1,5 @@
-//! A command that stamps the clock into a file, and has children in every place that they can
-//! reach.
+//! A command that writes the time into a file again and again, and has children in every place that
+//! they can reach.
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
@@ -25,7 +25,7 @@ pub(crate) fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
     let args: Vec<String> = args.map(|arg| arg.into_string().unwrap()).collect();
     let [file, manner, place, children @ ..] = &args[..] else { return ExitCode::from(2) };
     let log = OpenOptions::new().append(true).create(true).open(file).unwrap();
-    // Each SIGTERM writes a byte.
+    // The signal handler writes a byte for each SIGTERM.
     let (mut told, tell) = UnixStream::pair().unwrap();
     told.set_nonblocking(true).unwrap();
     if matches!(&manner[..], "polite" | "stubborn") {
@@ -63,7 +63,7 @@ pub(crate) fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
 }
 
 fn spawn(file: &str, manner: &str, place: &str) {
-    // Like a shell's child: no process waits for it.
+    // As under a shell, no process waits for this child.
     #[expect(clippy::zombie_processes)]
     let _child = Command::new("/proc/self/exe")
         .arg0(ROLE)

@@ -81,8 +81,8 @@ impl Bare {
         if status.is_success() { Ok(took) } else { Err(format!("a bare {status}").into()) }
     }
 
-    /// The processor time of one exchange, of both sides together. The exchanges have pauses
-    /// between them, as among 25 voters, so that each wakes up its threads.
+    /// Measures the processor time of one exchange, of both sides together. A pause follows each
+    /// exchange, as among 25 voters, so that each exchange wakes up its threads.
     pub(crate) async fn cost(&self) -> Result<Duration> {
         const COUNT: u32 = 1_000;
         // The first exchange connects.
@@ -100,7 +100,6 @@ pub(crate) fn url(address: SocketAddr) -> String {
     format!("http://{address}")
 }
 
-/// A thread that runs futures.
 fn thread() -> Result<Handle> {
     let runtime = Builder::new_current_thread().enable_all().build()?;
     let handle = runtime.handle().clone();

@@ -42,8 +42,8 @@ pub(crate) struct Win {
 }
 
 impl Company {
-    /// Starts voters of one list at this distance from each other, with the defaults. When this
-    /// returns, the network is founded and all voters have connections to all others.
+    /// Starts voters of one list at this distance from each other, with the default settings. When
+    /// this returns, the network is founded, and all voters have connections to all others.
     pub(crate) async fn start(count: usize, distance: &Distance) -> Result<Self> {
         let bind = |_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0));
         let listeners = (0..count).map(bind).collect::<std::io::Result<Vec<_>>>()?;
@@ -84,7 +84,6 @@ impl Company {
         Ok(clock::now().since(began))
     }
 
-    /// Waits for the first election.
     async fn warm_up(&mut self) -> Result<()> {
         let founded = async {
             while !ask_for_one(&self.caller, &self.urls[0]).await? {

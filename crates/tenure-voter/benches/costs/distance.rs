@@ -63,7 +63,7 @@ async fn join(client: TcpStream, to: SocketAddr, one_way: Duration) -> std::io::
     Ok(())
 }
 
-/// Passes bytes on after `one_way`; later bytes are not delayed further.
+/// Passes each byte on `one_way` after its arrival, also while earlier bytes are under way.
 fn carry(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, one_way: Duration, open: Time) {
     let (under_way, mut arrived) = mpsc::unbounded_channel();
     tokio::spawn(async move {

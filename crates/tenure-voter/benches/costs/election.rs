@@ -16,7 +16,7 @@ const VOTERS: [usize; 3] = [3, 5, 25];
 const ONE_WAY: [Duration; 2] = [Duration::from_millis(40), Duration::ZERO];
 /// About the length of a vote's document, in bytes.
 const LENGTH: usize = 512;
-/// In round trips, for any number of voters.
+/// The longest time of an election, in round trips, for any number of voters.
 const TARGET: f64 = 8.0;
 /// The requests of an election: the questions before it, the drawn numbers, the results.
 const REQUESTS: [&str; 3] = ["status", "election/cast", "election/result"];
@@ -30,8 +30,8 @@ pub(crate) async fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
         );
         for count in VOTERS {
             let ratio = of(count, one_way, rounds).await?;
-            // On loopback a round trip is no longer than the work of one request, and two
-            // processors do the work of all voters.
+            // The target is for distant voters only. On loopback a round trip is no longer than the
+            // work of one request, and two processors do the work of all voters.
             if !one_way.is_zero() {
                 targets.at_most(&format!("{count} voters, in round trips"), ratio, TARGET, "");
             }

@@ -67,8 +67,8 @@ impl Secrets {
     }
 }
 
-/// The bytes of a request. Only the body, which comes last, can hold a line feed, so the bytes can
-/// be read in one way only.
+/// The bytes of a request. No part but the body, which comes last, can hold a line feed. So two
+/// different requests never have the same bytes.
 fn request_bytes(said: SignedRequest<'_>, date: u64, nonce: u128) -> Vec<u8> {
     let SignedRequest { method, path, headers, body } = said;
     let head = format!("tenure-voter request 1\n{method}\n{path}\n{date}\n{nonce:032x}\n");

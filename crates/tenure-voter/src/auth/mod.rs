@@ -17,10 +17,11 @@
 //! | the path below the voter URL with its query, as `/status?suspect=a` | the status, as `200` |
 //! | the date | |
 //! | the nonce | |
-//! | `Tenure-Election`, `-Mode`, `-Voter`, `-Voter-Url`, `-Founding`, five lines, empty if absent | the same five |
+//! | five headers: `Tenure-Election`, `-Mode`, `-Voter`, `-Voter-Url`, `-Founding` | the same |
 //! | `Tenure-To`: the `voter-url` of the request | |
 //!
-//! An answer to a request with a right MAC carries a MAC by the same secret, in `Tenure-Mac`.
+//! An absent header is an empty line. An answer to a request with a right MAC carries a MAC by the
+//! same secret, in `Tenure-Mac`.
 //!
 //! A voter refuses a request whose date is further than [`WINDOW`] from the voter's clock, or
 //! earlier than the voter's start. A voter also refuses a request that it has carried out before:
@@ -67,10 +68,10 @@ pub(crate) struct SignedRequest<'a> {
     pub(crate) body: &'a [u8],
 }
 
-/// The proof of a request's sender, by which the answer is authenticated, too.
+/// The proof of a request's sender. The answer is authenticated by the same proof.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Proof {
-    /// The sender is known by other means, or no authentication is configured.
+    /// The request needs no MAC: TLS shows the sender, or no authentication is configured.
     Elsewhere,
     /// The sender is not known.
     None,
@@ -92,7 +93,7 @@ pub(crate) struct Guard {
 }
 
 impl Guard {
-    /// Without secrets every request passes: on loopback, or by TLS.
+    /// Without secrets this guard admits every request: TLS or loopback protects the voter.
     ///
     /// `room` is the number of nonces that the guard can remember. The guard knows no requests
     /// before `started`.
@@ -150,7 +151,7 @@ impl Guard {
             );
             return Err(Problem::new(401, "clock", detail));
         }
-        // The time of the start by the present wall clock, because the clock may have been set
+        // Convert the time of the start to the present wall clock: that clock may have been set
         // since the start.
         let started = self::seconds(wall.before(now.since(self.started)));
         if stamp.date < started {

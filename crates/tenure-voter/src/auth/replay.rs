@@ -7,11 +7,12 @@ use tenure_core::Time;
 
 use super::WINDOW;
 
-/// The time for which a nonce is remembered. The date of a request may be a whole window ahead when
-/// the request comes, and a whole window ago when its repetition comes. Dates are cut to seconds.
+/// The time for which a nonce is remembered. The date of a request may be a whole window ahead of
+/// the voter's clock when the request comes, and a whole window behind when its repetition comes.
+/// Dates are cut to seconds.
 pub(super) const REMEMBERED: Duration = Duration::from_secs(2 * WINDOW.as_secs() + 1);
 
-/// The number of requests from one voter in a heartbeat interval. A voter sends fewer: the
+/// An upper limit for the requests of one voter in a heartbeat interval. A voter sends fewer: the
 /// heartbeat, and the requests of a draw.
 const EACH: usize = 4;
 /// The smallest room, for operators.
@@ -25,8 +26,8 @@ pub(crate) fn room(voters: usize, heartbeat: Duration) -> usize {
     voters.saturating_mul(EACH).saturating_mul(beats).max(ROOM_MIN)
 }
 
-/// The nonces of the last two windows. The date of a forgotten nonce is outside of the window,
-/// unless this machine's wall clock was set back.
+/// The nonces of the last two windows. The date of a forgotten nonce is outside the window, unless
+/// this machine's wall clock was set back.
 pub(super) struct Replays {
     pub(super) room: usize,
     order: VecDeque<(Time, u128)>,
@@ -88,7 +89,8 @@ mod tests {
     #[test]
     fn replay_room_fits_all_settings() {
         use tenure_core::voter::Config;
-        // Each voter sends a heartbeat and a request of a draw.
+        // Assume two requests of each voter per heartbeat interval: the heartbeat, and a request of
+        // an election.
         for (voters, heartbeat) in [(25, 1_000), (25, 100), (Config::VOTERS_MAX, 20)] {
             let heartbeat = Duration::from_millis(heartbeat);
             let said = 2 * voters as u128 * REMEMBERED.as_nanos() / heartbeat.as_nanos();

@@ -115,7 +115,8 @@ fn authenticated_refusal_has_mac() {
     assert_eq!(refused.proof, Proof::None);
 }
 
-/// The earliest and the latest time at which the request passes are 61 s apart, less a moment.
+/// The request passes from 30 s before its date until almost 31 s after it, because dates are cut
+/// to seconds. Its nonce is remembered as long.
 #[test]
 fn nonce_outlives_its_date() {
     let guard = guard(&[ONE]);
@@ -139,7 +140,7 @@ fn requests_before_start_are_refused() {
     assert!(check(started(&[ONE], 1)).starts_with("Secret"));
 }
 
-/// The clock was hours ahead or behind at the start, and is right now.
+/// The wall clock was hours ahead or behind at the start, and is right now.
 #[test]
 fn clock_step_changes_no_admission() {
     let guard = started(&[ONE], 10);

@@ -5,5 +5,4 @@
 #[cfg(test)]
 pub(crate) mod check;
 
-/// OpenAPI 3.1.
 pub(crate) const OPENAPI: &str = include_str!("openapi.json");

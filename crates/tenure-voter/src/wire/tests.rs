@@ -136,7 +136,7 @@ fn votes_are_signed_64_bits() {
     }
 }
 
-/// Each document with a part of its error.
+/// Each document is refused with an error that contains this text.
 #[test]
 fn bad_documents_are_told() {
     let zero = "0".repeat(32);

@@ -1,4 +1,4 @@
-//! `voter-list`, as in the text.
+//! The setting `voter-list`.
 
 use tenure_core::voter::Listed;
 

@@ -32,7 +32,6 @@ pub(crate) fn config(id: &str, address: SocketAddr) -> Config {
     }
 }
 
-/// A bound socket with its address.
 pub(crate) fn bind() -> (TcpListener, SocketAddr) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();

@@ -6,8 +6,8 @@ use tenure_voter::Notice;
 
 use crate::common::{Network, run, soon};
 
-/// The directory of a voter is gone and comes back, on a disk that is still full: the voter writes
-/// its memory only after a trial file could be written.
+/// The directory of a voter is gone, and comes back on a disk that is still full. The voter writes
+/// its memory only after it could write a trial file.
 #[test]
 fn returned_directory_is_tried_first() {
     run(async {

@@ -64,8 +64,8 @@ fn resignation_elects_another() {
     });
 }
 
-/// The second leader loses the last other voter, so its lease runs out. The lease is short to save
-/// time.
+/// The second leader loses contact with the last other voter, so its lease runs out. The lease is
+/// short to save time.
 #[test]
 fn lost_leader_is_replaced() {
     run(async {
@@ -188,8 +188,8 @@ fn delays_nobody(answers: Option<Vec<String>>, reason: &str) {
     });
 }
 
-/// Waits for a leadership that lasts longer than the patience of its followers, as counted in the
-/// leader's heartbeats. A standstill of the machine may end a leadership; the next one counts, too.
+/// Waits for a leadership that lasts for more heartbeats than followers tolerate without one. A
+/// standstill of the machine may end a leadership; then the next leadership counts.
 async fn leads_on(voter: &Node<MayOverlap>, election: &Election<MayOverlap>) -> Counters {
     let beats = async || {
         let counters = voter.counters().await.unwrap();

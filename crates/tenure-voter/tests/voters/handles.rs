@@ -56,7 +56,7 @@ impl<C: Class + handles::Class> Networks<C> {
         let config = Config {
             election: election.parse().unwrap(),
             mode: C::MODE,
-            // In `available` the first election begins after this number of heartbeats, and no
+            // In mode `available` the first election begins after this number of heartbeats, and no
             // leadership lapses.
             tolerance: if C::EXCLUSIVE { 19 } else { 5 },
             founding: Founding::List(list.to_vec()),

@@ -5,7 +5,6 @@ use tokio::net::TcpStream;
 
 use crate::common::{ELECTION, Network, body, curl, raw, run, soon};
 
-/// The status line and the kind of problem.
 fn problem(answer: &str) -> (String, String) {
     let status = answer.split_whitespace().nth(1).unwrap_or_default().to_owned();
     let problem: serde_json::Value = serde_json::from_str(body(answer)).unwrap_or_default();

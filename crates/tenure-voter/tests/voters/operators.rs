@@ -42,8 +42,8 @@ fn leader_obeys_a_start() {
         let short = |config| Config { tolerance: 5, ..config };
         let network = Network::of(3, short, |options| with(SECRET, options));
         let election = |n: usize| network.voters[n].election(ELECTION).unwrap();
-        // A standstill of the machine may end a leadership before the start, and a follower may
-        // hear of the leader later.
+        // A standstill of the machine may end a leadership before the request to start. A follower
+        // may learn of the leader later than that.
         let (leadership, next) = loop {
             let leadership = soon(election(0).campaign("a")).await.unwrap();
             for secret in [Some(OTHER), None] {
@@ -70,7 +70,7 @@ fn leader_obeys_a_start() {
     });
 }
 
-/// A vacant network draws when an operator asks any voter.
+/// An operator asks any voter of a vacant network, and then all voters draw.
 #[test]
 fn any_voter_starts_the_first_election() {
     run(async {
@@ -127,9 +127,9 @@ fn operator_registers_and_removes() {
     });
 }
 
-/// Three voters know only one address that leads to each of them in turn: they find each other and
-/// elect. At this address any voter gives its status, and refuses a request that is meant for one
-/// voter.
+/// Three voters know only one address, which leads to each of them in turn. They find each other
+/// and elect. At this address any voter gives its status, and refuses a request that is meant for
+/// one voter.
 #[test]
 fn voters_share_a_seed_address() {
     run(async {

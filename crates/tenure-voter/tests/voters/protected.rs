@@ -64,8 +64,8 @@ fn dated(seconds: u64) -> String {
     )
 }
 
-/// A request signed five minutes ago, or in five minutes, is refused with both times and the
-/// remedy.
+/// The date of a request is five minutes in the past or in the future. The refusal names both times
+/// and the remedy.
 #[test]
 fn distant_clocks_are_reported() {
     run(async {
@@ -94,7 +94,8 @@ fn distant_clocks_are_reported() {
     });
 }
 
-/// A voter has already swapped the lines, in the middle of a rotation.
+/// In the middle of a rotation one voter has the two secrets in the new order, and the others have
+/// them in the old order.
 #[test]
 fn secret_rotation_keeps_electing() {
     run(async {
@@ -190,7 +191,8 @@ fn common_authority_elects() {
     });
 }
 
-/// Any host on the way could answer for a voter without TLS.
+/// Without TLS any host on the way could answer for a voter, so the voters call only URLs with
+/// `https://`.
 #[test]
 fn certificates_require_tls() {
     run(async {

@@ -51,8 +51,8 @@ pub trait Backend: Send + Sized + 'static {
         false
     }
 
-    /// The command for a leadership whose claim lapsed before the loop could raise it. The command
-    /// differs from a resignation where the leader's work may still run in its grace.
+    /// The command for a leadership whose claim lapsed before the loop could raise it. A protocol
+    /// has a command of its own for this if the work under that claim may still use its grace.
     fn lapsed() -> Command<Self::Extra> {
         Command::Resign
     }
@@ -87,8 +87,8 @@ pub trait Backend: Send + Sized + 'static {
         machine: &mut Machine<Self>,
     );
 
-    /// Handles the victory of a campaign. Returns [`Elected::extra`](super::Elected::extra): the
-    /// protocol's offer to its leaders beyond the handle.
+    /// Handles the victory of a campaign. Returns [`Elected::extra`](super::Elected::extra), a
+    /// protocol's own object for its leaders.
     fn elected(&mut self, _election: &ElectionName) -> Arc<dyn Any + Send + Sync> {
         Arc::new(())
     }

@@ -37,7 +37,6 @@ struct Entry<C: SafetyClass> {
     wall: Option<WallTime>,
     progress: watch::Sender<Progress>,
     signals: Arc<Signals>,
-    /// The last renewal.
     renewed: Time,
     /// Whether `progress` has a reason why the lease is not renewed. The flag spares every other
     /// renewal the lock of `progress`.
@@ -177,8 +176,8 @@ impl<C: SafetyClass> Campaigns<C> {
         }
     }
 
-    /// Hands the leadership to the caller of a campaign that was won; its claim was raised just
-    /// before. If no caller waits, the leadership must be given up.
+    /// Hands a leadership whose claim was just raised to the caller of the campaign. If no caller
+    /// waits any more, the returned [`Resign`] gives the leadership up.
     #[must_use]
     pub fn elected(&mut self, election: &ElectionName, elected: Elected<C>) -> Option<Resign> {
         let campaign = self.campaigns.get_mut(election)?;

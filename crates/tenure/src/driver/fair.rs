@@ -35,7 +35,7 @@ mod tests {
 
     use super::*;
 
-    /// A source of letters, with an endless supply of `a`, and the letters handled.
+    /// A driver whose inputs are letters, with an endless supply of `a`.
     #[derive(Default)]
     struct Driver {
         b: usize,
@@ -62,7 +62,6 @@ mod tests {
 
         fn on(&mut self, letter: char) {
             self.handled.push(letter);
-            // Each `b` causes a `c`.
             self.c += usize::from(letter == 'b');
         }
     }

@@ -57,7 +57,7 @@ impl<C: SafetyClass, A: Send + 'static> DriverHandle<C> for Hold<C, A> {
     }
 }
 
-/// Parts of a loop: the backend, its core, and the input with which the core starts.
+/// The backend, its core, and the input with which the core starts.
 pub type LoopParts<B> = (B, <B as Backend>::Core, <WordsOf<B> as Words>::Start);
 
 /// The hold of a node that drives `B`.
@@ -91,7 +91,7 @@ pub fn spawn<B: Backend>(
         })
     };
     match begun {
-        // Hand the work to the thread, which waits for it.
+        // The thread waits for its work on this channel.
         Ok(work) => drop(give.send((runtime, work))),
         Err(error) => {
             // The caller may be in another runtime, where dropping this runtime would panic.

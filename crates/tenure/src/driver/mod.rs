@@ -68,8 +68,7 @@ pub fn election<C: SafetyClass>(
     Election::new(driver, name)
 }
 
-/// Returns the driver's [`Elected::extra`] if it is a `T`: the protocol's offer to its leaders
-/// beyond the handle.
+/// Returns [`Elected::extra`], a protocol's own object for its leaders, if it is a `T`.
 #[must_use]
 pub fn extra<T: Any + Send + Sync, C: SafetyClass>(leader: &Leader<C>) -> Option<Arc<T>> {
     leader.extra().downcast().ok()

@@ -31,9 +31,10 @@ struct LastLine {
 }
 
 impl Repeats {
-    /// Returns whether to log `text` about the subject `about` of this `kind` at `now`. The text
-    /// must differ from the last line, or that line be ten minutes old, and no limit may be
-    /// reached. With the last line that the limit allows, logs that further lines are left out.
+    /// Returns whether to log `text` about the subject `about` of this `kind` at `now`. A line is
+    /// logged if its text differs from the last line, or if the last line is ten minutes old. No
+    /// line is logged beyond the limits: after the last line that a limit allows, a line says that
+    /// more are left out.
     #[must_use]
     pub fn is_new(&mut self, now: Time, kind: &'static str, about: &str, text: &str) -> bool {
         let lines = self.lines(now, kind, about, text);

@@ -12,7 +12,7 @@ const CONNECTIONS_MAX: u64 = 1_024;
 /// The smallest limit, however few descriptors the system allows.
 const CONNECTIONS_MIN: u64 = 16;
 
-/// The room for connections. Clones are the same room.
+/// A limited number of places for connections. Clones share the places.
 #[derive(Clone, Debug)]
 pub struct Room {
     all: Arc<Semaphore>,
@@ -20,7 +20,7 @@ pub struct Room {
     by_address: Arc<Mutex<BTreeMap<IpAddr, usize>>>,
 }
 
-/// The place of one connection, until it is dropped.
+/// The place of one connection. Dropping it makes room for another connection.
 #[derive(Debug)]
 pub struct Place {
     _of_all: OwnedSemaphorePermit,
@@ -33,8 +33,8 @@ impl Room {
     /// The other half is for this process's own requests, its files, and the application.
     #[must_use]
     pub fn of_this_process() -> Self {
-        // An address has half of this room: a single client leaves the other half, and voters that
-        // all share one address still fit.
+        // An address may have half of this room, so a single client leaves the other half free.
+        // Voters that all share one address still fit.
         Self::new(descriptors(2, CONNECTIONS_MAX), 2)
     }
 

@@ -97,8 +97,8 @@ impl FileSize {
     }
 
     /// Reads the file `name` in the directory `at`, or with [`AtFlags::EMPTY_PATH`] the open file
-    /// `at`. Does not read the file's times. Since Linux 6.13 each write after a read of the times
-    /// takes the inode to the journal. Without such reads only the first write in a tick of the
+    /// `at`. Does not read the file's times: since Linux 6.13 each write after such a read makes
+    /// the file system journal the inode. Without such reads only the first write in a tick of the
     /// clock does so.
     fn read(at: BorrowedFd<'_>, name: &str, flags: AtFlags) -> rustix::io::Result<Self> {
         match rustix::fs::statx(at, name, flags, StatxFlags::INO | StatxFlags::SIZE) {
@@ -255,8 +255,8 @@ impl Directory {
         self.disk.open(self.fd.as_fd(), name, flags)
     }
 
-    /// Checks whether the next start would find this directory and the `wanted` files in use. Needs
-    /// one system call for the directory and one for each file.
+    /// Checks whether the next start would find this directory, and those of its files in use that
+    /// `wanted` selects. Needs one system call for the directory and one for each file.
     pub fn check(&self, wanted: impl Fn(&str) -> bool) -> Result<(), WriteError> {
         // A directory has no length to compare.
         let own = Binding { own: FileSize { id: self.own, bytes: 0 }, next: None };
@@ -281,8 +281,8 @@ impl Directory {
         look().or_else(|_| look())
     }
 
-    /// Whether the open `file` is the file in use under `name`, and no shorter than before,
-    /// wherever the name leads now. Needs one system call.
+    /// Whether the open `file` is the file in use under `name`, and no shorter than before. The
+    /// name itself may lead elsewhere by now. Needs one system call.
     pub fn is_whole(&self, name: &str, file: &File) -> bool {
         let known = self.in_use().get(name).map(|known| known.own);
         let there = FileSize::read(file.as_fd(), "", AtFlags::EMPTY_PATH).ok();
@@ -353,7 +353,7 @@ impl Directory {
 
     /// Notes that `file` is about to replace the file under `name`. Until the call of
     /// [`remember`](Self::remember), a check on another thread may find either file. A lock during
-    /// the rename would block the driver's check if the rename hangs in the disk.
+    /// the rename would block that check if the rename hangs in the disk.
     fn expect(&self, name: &str, file: &File) -> io::Result<()> {
         let stat = rustix::fs::fstat(file)?;
         let mut in_use = self.in_use();
@@ -434,8 +434,8 @@ pub fn locked_by(path: &Path) -> Option<u32> {
     locks.lines().any(|line| is_lock_of(line, signed, inode)).then_some(signed)
 }
 
-/// Whether a line of `/proc/locks` shows that this process has locked the file with this inode:
-/// `1: FLOCK  ADVISORY  WRITE 1234 08:01:5678 0 EOF`.
+/// Whether a line of `/proc/locks` shows that the process `pid` has locked the file with this
+/// inode: `1: FLOCK  ADVISORY  WRITE 1234 08:01:5678 0 EOF`.
 fn is_lock_of(line: &str, pid: u32, inode: u64) -> bool {
     let mut words = line.split_whitespace().skip(1);
     let is_flock = words.next() == Some("FLOCK");

@@ -107,7 +107,7 @@ pub enum WriteError {
     },
 }
 
-/// How a state directory in use was lost.
+/// The ways in which a state directory in use was lost.
 #[derive(Debug, thiserror::Error)]
 pub enum PathLoss {
     #[error("{path} cannot be found any more: {source}")]

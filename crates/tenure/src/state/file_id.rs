@@ -19,19 +19,19 @@ impl FileId {
         Self { device, inode }
     }
 
-    /// The file with these attributes.
+    /// The identity of the file with these attributes.
     #[must_use]
     pub fn of(about: &Metadata) -> Self {
         Self { device: about.dev(), inode: about.ino() }
     }
 
-    /// The file at `path`, which may be a link; `None` if there is none.
+    /// The identity of the file at `path`, which may be a link; `None` if there is no file.
     #[must_use]
     pub fn at(path: &Path) -> Option<Self> {
         path.symlink_metadata().ok().map(|about| Self::of(&about))
     }
 
-    /// An open file; `None` if the system does not say.
+    /// The identity of an open file; `None` if the system does not report it.
     #[must_use]
     pub fn open(file: &File) -> Option<Self> {
         file.metadata().ok().map(|about| Self::of(&about))

@@ -3,8 +3,7 @@
 //! ```text
 //! magic 8 | format u32 | length u32 | body | crc32 of all before     (little endian)
 //! ```
-//! This layout stays the same in every format, so that a reader can tell a newer format from
-//! damage.
+//! All formats keep this layout, so that a reader can tell a newer format from damage.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! A back end, driven for both classes of safety, and leaderships without an end.
+//! A backend, driven for both classes of safety, and leaderships without an end.
 
 use std::collections::BTreeMap;
 use std::future::pending;
@@ -13,7 +13,7 @@ use super::*;
 /// A lease that outlasts a machine that stands still for some seconds.
 const LEASE: Duration = Duration::from_secs(30);
 
-/// A back end where every candidate leads.
+/// A backend where every candidate leads.
 #[derive(Default)]
 struct Toys {
     all: All,
@@ -59,7 +59,7 @@ async fn back_end_serves_both_classes() {
     assert!(!leadership.is_current());
 }
 
-/// A handle that promises more or less than its core never leads.
+/// A campaign fails if the core gives a fence and the handle's class has none, or the reverse.
 #[tokio::test]
 async fn core_of_other_class_never_leads() {
     let fence = Some(Fence::new(7));
@@ -85,7 +85,7 @@ async fn endless_leadership_lasts_until_ended() {
     let mut expiring = Box::pin(leader.expiring());
     let mut renewed = Box::pin(leader.renewed(leader.until()));
     let mut work = Box::pin(leadership.run(pending::<()>()));
-    // The wait is longer than grace and margin.
+    // The wait is longer than the grace and the kill margin of this leadership.
     let mut timer = Timer::new().unwrap();
     timer.arm(Some(clock::now().after(Duration::from_millis(20))));
     tokio::select! {

@@ -108,7 +108,7 @@ async fn shutdown_drops_work_then_resigns() {
     assert_eq!(soon(leading).await.unwrap(), Ok(()));
 }
 
-/// The first lease is shorter than the margin, and must end no work yet.
+/// The first lease is shorter than the kill margin, so work must not begin under it.
 #[tokio::test]
 async fn work_begins_with_full_lease() {
     let (election, mut driver) = start_with::<AtMostOne>(NEVER / 2);
@@ -174,7 +174,7 @@ async fn lost_candidacy_campaigns_again() {
     }
 }
 
-/// Each pause is at least half of 100 ms, 200 ms, 400 ms and so on.
+/// Each pause is at least half of its bound, which is 100 ms, 200 ms, 400 ms and so on.
 #[tokio::test]
 async fn short_work_does_not_spin() {
     let (election, mut driver) = start::<AtMostOne>();
@@ -212,7 +212,7 @@ async fn shutdown_in_pause_ends_campaigns() {
         driver.elect(fence).await;
         driver.release().await;
         driver.nothing_more().await;
-        // On a machine that stands still the pause may be over.
+        // If the machine stood still, the pause may be over by now.
         if driver.requests.is_empty() {
             break;
         }

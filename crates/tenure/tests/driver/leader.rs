@@ -5,7 +5,6 @@ use std::task::{Context, Wake, Waker};
 
 use super::*;
 
-/// Counts how often it was woken.
 #[derive(Default)]
 struct Woken(AtomicU32);
 
@@ -15,7 +14,8 @@ impl Wake for Woken {
     }
 }
 
-/// Candidates that wait for the release need the processor at the end.
+/// The end of a leadership must not wake the task that resigns: candidates that wait for the
+/// release need the processor at that moment.
 #[tokio::test]
 async fn only_release_wakes_resignation() {
     let (election, mut driver) = start::<AtMostOne>();
@@ -50,7 +50,7 @@ async fn resignation_ends_every_clone() {
     let mut resigned = Box::pin(leadership.resign());
     assert!(is_pending(resigned.as_mut()).await);
     assert!(!leader.is_current() && !leadership.is_current());
-    // A renewal under way brings nothing back.
+    // A renewal that completes after the lowering must not raise the claim again.
     let owed = driver.campaigns.raise(&driver.name, later());
     assert_eq!(owed, Some(Resign));
     assert!(!leader.is_current());
@@ -68,7 +68,7 @@ async fn clone_keeps_no_driver() {
     drop(leadership);
     assert_eq!(driver.resignation().await, Some(Resign));
     assert!(soon(driver.requests.recv()).await.is_none(), "somebody holds the office");
-    // The node is gone, but its thread still runs.
+    // The last handle of the node is gone, but the driver still runs.
     let to = || "two".parse().unwrap();
     assert_eq!(soon(leader.transfer_to(to())).await, Err(TransferError::NotLeading));
     assert_eq!(soon(leader.can_transfer_to(to())).await, Err(TransferError::NotLeading));
@@ -79,7 +79,7 @@ async fn clone_keeps_no_driver() {
     assert_eq!(soon(leader.renewed(leader.until())).await, Err(Loss::Closed));
 }
 
-/// The next renewal removes the reason; the end of the leadership keeps it.
+/// The next renewal removes the reason. The end of the leadership keeps it.
 #[tokio::test]
 async fn overdue_renewal_names_its_reason() {
     let (election, mut driver) = start::<AtMostOne>();
@@ -106,7 +106,7 @@ async fn overdue_renewal_names_its_reason() {
     assert!(why.ends_with("no answer from b"), "{why}");
 }
 
-/// The work itself hands over, and `run` ends with it.
+/// The work itself hands over. The end of the leadership then ends `run`.
 #[tokio::test]
 async fn work_may_hand_over() {
     let (election, mut driver) = start::<AtMostOne>();

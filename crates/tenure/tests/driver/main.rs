@@ -74,7 +74,6 @@ impl<C: SafetyClass> Driver<C> {
         soon(self.requests.recv()).await.expect("nobody holds the office any more")
     }
 
-    /// Takes the next campaign.
     async fn open(&mut self) -> bool {
         match self.request().await {
             Request::Campaign { election, campaign, value, priority: 100, reply } => {
@@ -245,7 +244,7 @@ async fn ended_leadership_has_a_reason() {
     assert_eq!(leadership.loss(), Some(Loss::Revoked));
 }
 
-/// The claim is lowered before others learn the reason, and a handle may ask in between.
+/// The driver lowers the claim before others learn the reason, and a handle may ask in between.
 #[tokio::test]
 async fn revoked_leadership_has_not_expired() {
     let (election, mut driver) = start::<AtMostOne>();
@@ -260,7 +259,7 @@ async fn revoked_leadership_has_not_expired() {
     assert_eq!(leadership.loss(), Some(Loss::Revoked));
     drop(leadership);
     assert_eq!(driver.resignation().await, None);
-    // Work under the leadership gets the same answer.
+    // `run` returns the same reason.
     let leadership = lead(&election, &mut driver, Fence::new(2)).await;
     driver.campaigns.lower(&driver.name);
     let mut work = Box::pin(leadership.run(std::future::pending::<()>()));
@@ -307,7 +306,7 @@ async fn hand_over_has_three_outcomes() {
     assert_eq!(leadership.loss(), Some(Loss::Transferred));
 }
 
-/// The second campaign is over before others know that the first leadership is.
+/// The second campaign ends before others know that the first leadership has ended.
 #[tokio::test]
 async fn leavers_learn_of_release() {
     let (election, mut driver) = start::<AtMostOne>();
@@ -338,14 +337,14 @@ async fn observers_share_subscription() {
     driver.subscriptions.see(&driver.name, here.clone());
     assert_eq!(soon(first.next()).await, Some(Change::View(here.clone())));
     assert_eq!(soon(second.next()).await, Some(Change::View(here)));
-    // A renewed lease is no change, but the observer knows it.
+    // A renewed lease is no change, but the observer's latest view has it.
     let renewed = leader(b"\xff, any bytes", later());
     driver.subscriptions.see(&driver.name, renewed.clone());
     assert_eq!(first.latest(), Some(renewed));
     let proclaimed = leader(b"another value", later());
     driver.subscriptions.see(&driver.name, proclaimed.clone());
     assert_eq!(soon(first.next()).await, Some(Change::View(proclaimed.clone())));
-    // After a gap the same leader may be back: observers learn of it all the same.
+    // After a gap the view may be the same as before. Observers learn of the gap all the same.
     driver.subscriptions.missed(&driver.name);
     driver.subscriptions.see(&driver.name, proclaimed.clone());
     assert_eq!(soon(first.next()).await, Some(Change::Reset));
@@ -369,7 +368,7 @@ async fn newcomers_see_later_views_only() {
     assert_eq!(driver.subscriptions.look_again(&name), None);
     let mut second = election.observe();
     assert!(driver.newcomer().await);
-    // A third observer comes while the core looks for the second.
+    // A third observer comes while the core queries for the second.
     let mut third = election.observe();
     let fourth = election.observe();
     assert!(!driver.newcomer().await && !driver.newcomer().await);

@@ -155,7 +155,7 @@ pub(crate) enum Incoming {
 /// The channels to all nodes of a group.
 pub(crate) type All = Arc<Mutex<BTreeMap<&'static str, mpsc::UnboundedSender<Incoming>>>>;
 
-/// The back end for both classes of safety.
+/// The backend for both classes of safety.
 pub(crate) struct Toy<C: SafetyClass> {
     id: &'static str,
     all: All,
@@ -222,12 +222,10 @@ impl<C: SafetyClass> Backend for Toy<C> {
 pub(crate) struct Outside<C: SafetyClass> {
     pub(crate) node: Arc<Hold<C, ()>>,
     pub(crate) incoming: mpsc::UnboundedSender<Incoming>,
-    /// Resolves when the thread has ended.
     pub(crate) ends: oneshot::Receiver<()>,
 }
 
 impl<C: SafetyClass> Outside<C> {
-    /// Starts a node of a group.
     pub(crate) fn start(id: &'static str, grant: Grant, all: &All) -> Self {
         let (incoming, taken) = mpsc::unbounded_channel();
         let (ended, ends) = oneshot::channel();
@@ -252,7 +250,7 @@ impl<C: SafetyClass> Outside<C> {
     }
 }
 
-/// A core that is alone, and its handle.
+/// A core without other nodes, and its handle.
 pub(crate) fn toy<C: SafetyClass>(grant: Grant) -> (Election<C>, Outside<C>) {
     let outside = Outside::start("me", grant, &All::default());
     (outside.election("x"), outside)

@@ -50,7 +50,8 @@ fn seen(now: u64, said: [(u64, Option<HolderHere>); 3]) -> ElectionSeen {
     merge(&config(), at(now)).election(election, &words)
 }
 
-/// Leader, fence and end that the statements of a, b and c give, asked at these times.
+/// Leader, fence and end that the statements of a, b and c give. Each statement has the time of its
+/// question.
 fn named(now: u64, said: [(u64, Option<HolderHere>); 3]) -> Option<(String, u64, u128)> {
     let leader = seen(now, said).leader?;
     let until = leader.until.since(Time::ZERO).as_millis();
@@ -71,7 +72,7 @@ fn quorum_names_leader_by_fence() {
     assert_eq!(named(1, [p(7), p(7), p(0)]), told(7));
 }
 
-/// This holds however long a member took to answer, or the pages of others to arrive.
+/// Without a quorum of live grants no leader is named, whenever the members were asked.
 #[test]
 fn ended_lease_names_no_leader() {
     let said = || [(0, holds("p", 7, 3_000)), (0, holds("p", 7, 3_300)), (0, None)];
@@ -90,7 +91,7 @@ fn ended_lease_names_no_leader() {
     );
 }
 
-/// The times of the questions do not matter, as long as all grants are live.
+/// Members may be asked at different times, as long as all grants are live.
 #[test]
 fn late_answer_ends_no_grant() {
     let p = || (0, holds("p", 7, 3_000));
@@ -116,7 +117,7 @@ fn resigned_leader_is_named_until_release() {
     assert_eq!(named(700, said()), None, "it may have given it back, and another one leads");
 }
 
-/// The leader gave its lease back, the release to b was lost, and q has won with a and c.
+/// The leader p gave its lease back, and the release to b was lost. Then q won with a and c.
 #[test]
 fn overtaken_leader_is_not_named() {
     let p = || holds("p", 7, 4_000);
@@ -129,7 +130,7 @@ fn overtaken_leader_is_not_named() {
     assert!(named(20, [(0, p()), (10, p()), (10, holds("q", 6, 4_000))]).is_some());
 }
 
-/// A member reports that it does not know an election. The age includes that answer, too.
+/// The age of an election also covers the answers of members that do not know the election.
 #[test]
 fn age_covers_all_answers() {
     let election: ElectionName = "e".parse().unwrap();
@@ -182,7 +183,8 @@ fn candidate_is_listed_once() {
     });
     let expected = [("p", 9, (1, 1), 0), ("q", 3, (0, 0), 2), ("r", 3, (0, 0), 1)];
     assert_eq!(told.collect::<Vec<_>>(), expected);
-    // The candidate waits here for 50 ms, and elsewhere for an hour, less the drift of both clocks.
+    // The candidate has waited at one member for 50 ms, and elsewhere for an hour, less the drift
+    // of both clocks.
     assert_eq!(all[0].waited, None);
     assert_eq!(all[1].waited.map(|waited| waited.as_secs()), Some(3_592));
 }

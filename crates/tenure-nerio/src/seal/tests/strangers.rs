@@ -43,7 +43,7 @@ fn datagram_is_read_once() {
     is_unharmed(&mut net, &before);
 }
 
-/// A key that was removed and given again opens no datagram that was read before.
+/// A key is removed and given again. Datagrams that were read before stay unreadable.
 #[test]
 fn returning_key_replays_nothing() {
     let (mut net, sent) = talk();
@@ -58,7 +58,7 @@ fn returning_key_replays_nothing() {
         assert!(!matches!(read, Ok(Some(_))), "{packet:?}: {read:?}");
     }
     net.queue.clear();
-    // A process that was restarted is greeted when it is silent.
+    // The process P does not know that A has forgotten it. P greets A again once A is silent.
     net.say(P, A, "two");
     assert_eq!(net.settle(), [""; 0]);
     net.wait(60);
@@ -80,8 +80,8 @@ proptest! {
     ) {
         let (mut net, sent) = talk();
         let before = [A, B, P].map(|address| net.peers(address)).to_vec();
-        // Deliver to a node that has not read it: the window must not be the reason for the
-        // refusal.
+        // Deliver the datagram to a node that has not read it. Otherwise the window alone could
+        // refuse it.
         let mut packet = sent[which % sent.len()].clone();
         let seed = if packet.to == at(A) { 1 } else if packet.to == at(B) { 2 } else { 3 };
         let keys = if seed == 3 { application("billing") } else { member() };
@@ -116,8 +116,8 @@ proptest! {
     }
 }
 
-/// A stranger that greets in the name of another address, with old datagrams, makes a member send
-/// less than it received.
+/// A stranger sends old hellos in the name of another address. Each answer is shorter than the
+/// hello, so the member does not amplify an attack.
 #[test]
 fn answers_are_shorter_than_questions() {
     const { assert!(bytes::HELLO_MIN > bytes::WELCOME_BYTES) };
@@ -132,7 +132,7 @@ fn answers_are_shorter_than_questions() {
     assert_eq!(repeated, 0, "answered once");
 }
 
-/// A thief that has the application's key, hears everything, and sends from any address.
+/// A thief has the application's key, hears all datagrams, and sends from any address.
 #[test]
 fn leaked_application_key_forges_nothing() {
     let mut net = candidate_and_members();
@@ -143,8 +143,8 @@ fn leaked_application_key_forges_nothing() {
     let victim = net.nodes[&at(P)].own.public;
     let leaked = keys[0].secret().clone();
     let secrets = [
-        // Secrets of the application's processes, of the thief with the members, and of the thief
-        // with the victim.
+        // The thief can derive these secrets: the secret between processes of the application, the
+        // secret of the thief with the members, and the secret of the thief with the victim.
         leaked.clone(),
         thief.with_members.clone().unwrap(),
         extract(&leaked, &thief.own.private.diffie_hellman(&PublicKey::from(victim))),
@@ -163,7 +163,8 @@ fn leaked_application_key_forges_nothing() {
     }
     assert!(net.peers(P).is_empty());
     assert_eq!(net.settle(), ["request"]);
-    // The thief sends the victim's hello to the member, with a higher number and another challenge.
+    // The thief sends the victim's hello to the member again, with a higher number and a challenge
+    // of its own.
     let gate = gate(&leaked, &victim);
     for secret in &secrets {
         let (seals, _) = directions(Channel::Application, secret, &victim, &[0; 32], false);
@@ -173,8 +174,7 @@ fn leaked_application_key_forges_nothing() {
         bytes::hello(&seals, &gate, &read, 99, &mut bytes);
         let forged = Packet { from: at(Q), to: at(A), bytes };
         assert_eq!(net.give(&forged), Err(DropReason::Forged));
-        // The thief also sends data in the victim's name: every process that greets knows the
-        // member's challenge.
+        // The thief also knows the member's challenge, and sends data in the victim's name.
         let mut bytes = Vec::new();
         bytes::data(&seals, id(&victim), 1_000_000, 1 << 56, &plain("release"), &mut bytes);
         let forged = Packet { from: at(P), to: at(A), bytes };
@@ -184,7 +184,8 @@ fn leaked_application_key_forges_nothing() {
     assert_eq!(net.settle(), ["on"]);
 }
 
-/// An application sends a hello from a member's address, and can receive there, too.
+/// An application is at the address of a member: it sends from there, and receives there. The
+/// member sends it no data that is meant for a member.
 #[test]
 fn application_never_takes_member_address() {
     let mut net = Net::new(vec![(A, seal(member(), 1)), (B, seal(application("billing"), 3))]);

@@ -65,7 +65,8 @@ fn keyless_member_is_reached_and_greeted() {
     assert_eq!((&known[0].name, known[0].address, known.len()), (&name, at(B), 1));
 }
 
-/// No node is greeted because a stranger sent in its name.
+/// Node P sends without a key, and gets unsealed answers and no greeting. Any host could have sent
+/// in the name of P.
 #[test]
 fn keyless_asker_is_answered_unsealed() {
     let name = "web".parse().unwrap();
@@ -75,7 +76,7 @@ fn keyless_asker_is_answered_unsealed() {
         net.nodes.get_mut(&at(A)).unwrap().heard_unsealed(now, at(P), &name);
         net.say(A, P, "answer");
         assert_eq!((readable(&net, P), net.queue.len()), (1, 1));
-        // An unknown node gets nothing that others could read.
+        // An unknown node gets only a greeting, which reveals nothing.
         let mut other = net.nodes.remove(&at(A)).unwrap();
         let mut sent = Vec::new();
         let _ = other.outgoing(now, at(Q), &plain("answer"), |_, bytes| {
@@ -86,7 +87,8 @@ fn keyless_asker_is_answered_unsealed() {
     }
 }
 
-/// Members send each other nothing for days, and an answer is never answered.
+/// A member still gets sealed datagrams after days of silence, and although nobody answers an
+/// answer.
 #[test]
 fn late_silence_keeps_key() {
     let mut net = begun(vec![(B, given(member(), 2))]);
@@ -99,7 +101,7 @@ fn late_silence_keeps_key() {
         net.say(A, B, "answer");
         assert_eq!((readable(&net, B), net.settle()), (0, vec!["answer".to_owned()]));
     }
-    // The loss of a datagram and of its hello changes nothing, too.
+    // The loss of a datagram and of its hello changes nothing, either.
     net.wait(1_500);
     net.say(A, B, "lost");
     net.queue.clear();
@@ -119,7 +121,7 @@ fn new_key_is_used_at_once() {
     assert_eq!(net.settle(), ["sealed"]);
     net.say(A, B, "sealed, too");
     assert_eq!((readable(&net, B), net.settle()), (0, vec!["sealed, too".to_owned()]));
-    // An unsealed datagram that `B` sent before it had its key arrives late.
+    // An unsealed datagram, which `B` sent before it had its key, arrives late.
     let now = net.now;
     net.nodes.get_mut(&at(A)).unwrap().heard_unsealed(now, at(B), &name);
     net.say(A, B, "still");
@@ -129,7 +131,7 @@ fn new_key_is_used_at_once() {
     assert_eq!(heard(&mut net, A).unsealed, [], "it has shown a key since");
 }
 
-/// The line `accept-unsealed` stays while keys are exchanged: the node still knows the senders that
+/// The line `accept-unsealed` stays while keys are exchanged. The node still knows the senders that
 /// it has heard, with their times.
 #[test]
 fn accepted_senders_are_kept() {
@@ -149,7 +151,8 @@ fn accepted_senders_are_kept() {
     assert_eq!((after.accepts_since, after.unsealed), (Some(net.now), Vec::new()), "anew");
 }
 
-/// A stranger sent an unsealed datagram in the name of a node long before. The node is greeted.
+/// Long ago a stranger sent an unsealed datagram in the name of a node. The node is greeted all the
+/// same.
 #[test]
 fn unanswered_node_is_greeted() {
     let p = given(application("billing"), 3);
@@ -165,7 +168,8 @@ fn unanswered_node_is_greeted() {
     assert_eq!((readable(&net, Q), net.settle()), (0, vec!["verify".to_owned()]));
 }
 
-/// `B` accepts no unsealed datagrams any more, and the first hello reaches `B` late.
+/// `B` accepts no unsealed datagrams, and the first hello reaches `B` late. Then `A` seals the
+/// datagram that waits.
 #[test]
 fn refused_senders_are_listed() {
     let mut net = begun(vec![(B, seal(member(), 2))]);
@@ -195,7 +199,7 @@ fn node_restarted_without_key_is_reached() {
     assert!(matches!(reached, Some(1_000..=1_100)), "{reached:?} ms");
 }
 
-/// Any host can send a datagram in the name of a silent member.
+/// A stranger sends an unsealed datagram in the name of a silent node.
 #[test]
 fn stranger_ends_no_sealing() {
     let mut net = begun(vec![(B, given(member(), 2)), (P, given(application("billing"), 3))]);
@@ -211,7 +215,8 @@ fn stranger_ends_no_sealing() {
     }
     net.say(A, B, "to a member");
     assert_eq!((readable(&net, B), net.settle()), (0, vec!["to a member".to_owned()]));
-    // The node may have been restarted without a key, and its datagrams show that now.
+    // Node P is no member, and may have been restarted without a key. So it gets one unsealed
+    // answer.
     net.say(A, P, "answer");
     assert_eq!(readable(&net, P), 1);
     net.queue.clear();

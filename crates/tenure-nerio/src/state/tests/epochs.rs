@@ -99,7 +99,7 @@ fn entry_survives_machine() {
     assert_eq!(core_memory(&world, "boot 2").inherited, Duration::ZERO);
 }
 
-/// The lost memory may have voted in this epoch, so the new memory never votes there.
+/// The lost memory may have voted in this epoch. So the new memory never votes there.
 #[test]
 fn lost_memory_stays_barred() {
     let world = World::new();
@@ -137,8 +137,8 @@ fn table_names_epoch_and_last_rest() {
     assert_eq!(world.known("boot 1"), found(2, 70, vec![grant("billing", 3)]));
 }
 
-/// Between the two records the grants of the previous epoch are void, and the holders of inherited
-/// leases are unknown.
+/// The process ends after it has entered an epoch, and before it has written the epoch's table. The
+/// grants of the previous epoch are void, and the holders of inherited leases are unknown.
 #[test]
 fn entry_without_table_waits() {
     let world = World::new();
@@ -157,7 +157,8 @@ fn entry_without_table_waits() {
     assert_eq!(world.known("boot 1"), found(1, 0, vec![grant("audit", 2)]), "it has waited");
 }
 
-/// A process that ends while it begins a table leaves a head without room for grants.
+/// A process that ends while it begins a table leaves a head without pairs. A start refuses such a
+/// table.
 #[test]
 fn head_alone_is_not_believed() {
     let world = World::new();
