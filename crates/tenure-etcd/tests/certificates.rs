@@ -1,4 +1,4 @@
-//! TLS: authorities, identities, schemes, ages.
+//! TLS: authorities, client certificates, schemes, and expired certificates.
 
 #![expect(clippy::unwrap_used, reason = "it is a test")]
 

@@ -21,7 +21,7 @@ const RECONNECT_MAX: &str = "1000";
 /// the broker. The library's own default is a minute.
 const REQUEST_MAX: Duration = Duration::from_secs(10);
 
-/// Ten times the interval at which a client without a coordinator looks for one.
+/// In milliseconds: ten times the interval at which a client without a coordinator looks for one.
 const COORDINATOR: &str = "5000";
 
 /// The interval at which a client queries its topics. A joining member queries once. If that query

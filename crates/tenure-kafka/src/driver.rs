@@ -28,7 +28,7 @@ pub(crate) enum Ask {
         lead_on: bool,
         again: bool,
     },
-    /// Whether another process could lead this role next, and the time of the last record.
+    /// Asks whether another process could lead this role next, and for the time of the last record.
     Follows(Role, oneshot::Sender<(bool, Time)>),
 }
 

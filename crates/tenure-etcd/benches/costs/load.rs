@@ -18,8 +18,8 @@ const ELECTIONS: usize = 10_000;
 const AT_ONCE: usize = 250;
 /// Our default lease; etcd's default for sessions is longer.
 const LEASE: Duration = Duration::from_secs(10);
-/// The span of the measurement in thirds of the lease: not whole numbers, so that the moment of a
-/// renewal does not matter.
+/// Lengths of the two measurements, in thirds of the lease. A node renews each third, so a
+/// measurement with half a third more ends between two renewals.
 const THIRDS: [f64; 2] = [3.5, 9.5];
 
 pub(crate) async fn measure(quick: bool, targets: &mut Targets) -> Result<()> {

@@ -58,8 +58,8 @@ pub(super) async fn run(
     }
 }
 
-/// Answers the requests of one lease. The core asks again only when it has given up the earlier
-/// answer, so a newer request ends the older one and its stream.
+/// Answers the requests of one lease. The core sends another request only when it has given up the
+/// earlier one, so each newer request ends the older one and its stream.
 async fn renew(
     links: Links,
     mut requests: mpsc::UnboundedReceiver<Request>,

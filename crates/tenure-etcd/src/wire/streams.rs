@@ -74,7 +74,7 @@ pub(super) enum Step {
 }
 
 impl Live {
-    /// A stream on which this watch was asked for.
+    /// A stream that has just opened, and on which the watch `first` was asked for.
     pub(super) fn new(link: Arc<Link>, stream: WatchStream, first: CallId) -> Self {
         let (sender, answers) = stream.split();
         let (orders, taken) = mpsc::unbounded_channel();

@@ -115,8 +115,8 @@ pub(crate) fn told(cluster: &Cluster, words: &[&str]) -> String {
     tries.unwrap_or_else(|| cluster.etcdctl(words).unwrap())
 }
 
-/// Waits until no key and no lease is left. A node that closes gives up after a quarter of its
-/// lease.
+/// Waits until no key and no lease is left. A node that closes stops waiting for its deletions
+/// after a quarter of its lease, so keys may stay until the lease ends.
 pub(crate) async fn until_empty(cluster: &Cluster) {
     let keys = || cluster.etcdctl(&["get", "--prefix", "", "--keys-only"]);
     let leases = || cluster.etcdctl(&["lease", "list"]);

@@ -79,7 +79,7 @@ impl History {
         let mut vacant_from = 0;
         let mut leaders = Vec::new();
         for key in self.all() {
-            // All earlier keys are gone once the last of them is gone.
+            // A key was once the first if it outlived all earlier keys.
             let is_first = key.gone.is_none_or(|(gone, _)| gone > vacant_from);
             if is_first {
                 vacant_from = key.gone.map_or(u64::MAX, |(gone, _)| gone);

@@ -1,4 +1,5 @@
-//! Clusters that are restored from a backup under running participants (rulings 7 and 8).
+//! Clusters that are restored from a backup under running participants (rulings 7 and 8 of
+//! `tenure_core::etcd`).
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -73,7 +74,7 @@ fn restored_store_ends_leaderships(version: Version) {
         assert_eq!(soon(late.lost()).await, Loss::Reset);
         let successor = soon(waiting).await.unwrap();
         assert!(sees(&mut observer, "two").await, "and that it may have missed something");
-        // Nothing is left behind.
+        // Only the key of the candidate `two` is left.
         until_stored(&cluster, "e", &["two"]).await;
 
         let again = soon(one.election("f").unwrap().campaign("again")).await.unwrap();
@@ -149,7 +150,7 @@ fn foreign_endpoint_is_passed_over() {
         let both = [right.endpoints(), wrong.endpoints()].concat();
         let one = node(&options(&both), 10);
         let mut notices = one.notices();
-        // On a busy machine the other cluster might be the first to answer.
+        // On a busy machine the other cluster's member might answer first, so stop it meanwhile.
         wrong.member(0).stop().unwrap();
         let leader = soon(one.election("e").unwrap().campaign("one")).await.unwrap();
         wrong.member(0).cont().unwrap();

@@ -84,7 +84,8 @@ fn a_large_value(version: Version) {
         assert!(matches!(soon(observer.next()).await, Some(Change::View(View::Unknown { .. }))));
         let told = soon(trouble(&mut notices)).await;
         assert!(told.contains("cannot be used") && told.contains("found 52"), "{told}");
-        // The other client writes again and again, there and as a candidate in the other elections.
+        // The other client writes again and again, as the leader of `large` and as a candidate of
+        // `kept`.
         for _ in 0..2 {
             for key in ["large/9", "kept/9"].into_iter().cycle().take(6) {
                 theirs.ask(then(vec![put(key, &value, lease)])).await;

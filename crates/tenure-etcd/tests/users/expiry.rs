@@ -72,7 +72,7 @@ fn more_logins_than_streams(version: Version) {
         for nth in 0..WATCHES {
             let call = line.watch(Keys::One(key(nth).as_str().into()), 0).await;
             watches.push((call, Vec::new()));
-            // A new user makes all earlier tokens too old.
+            // A new user makes etcd refuse all earlier tokens.
             cluster.etcdctl(&["user", "add", &format!("user-{nth}:{PASSWORD}")]).unwrap();
             for (nth, (_, written)) in watches.iter_mut().enumerate() {
                 let (header, _) = line.ask(then(vec![put(&key(nth), "", lease)])).await;
@@ -285,7 +285,7 @@ fn another_password_is_told(version: Version) {
     another_password(version, "");
 }
 
-/// The failure shows long before the token ends.
+/// The failed login shows long before the token ends.
 #[test]
 fn wrong_password_shows_with_signed_tokens() {
     another_password(Version::Newest, ",ttl=600s");

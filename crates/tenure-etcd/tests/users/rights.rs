@@ -23,7 +23,7 @@ fn with_two_elections(version: Version) -> Cluster {
     cluster
 }
 
-/// Refusals of etcd, each once, in words.
+/// The text of each refusal by etcd, each text once.
 fn obstacles(notices: &mut Receiver<Notice>) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     while let Ok(notice) = notices.try_recv() {
@@ -102,7 +102,8 @@ fn reader_on_debians_etcd() {
         let one = soon(us.election("one").unwrap().campaign("us")).await.unwrap();
         let two = soon(us.election("two").unwrap().campaign("us")).await.unwrap();
         only_read(&cluster);
-        // etcd needs no right for a renewal, and the process only reads.
+        // etcd demands no right for a renewal, and the transaction that confirms the renewal only
+        // reads.
         renewed_twice(&one).await;
         assert!(two.is_current());
         assert_eq!(obstacles(&mut notices), BTreeSet::new());
@@ -113,14 +114,13 @@ fn reader_on_debians_etcd() {
         let rivals = rival.election("two").unwrap();
         let mut waiting = Box::pin(rivals.campaign("rival"));
         until_waits(&cluster, "two", &["us", "rival"], &mut waiting).await;
-        // The key's lease lives on.
+        // The process goes on renewing the lease of the key, so no other candidate wins.
         tokio::select! {
             () = renewed_twice(&one) => {}
             won = &mut waiting => panic!("{won:?} beside the key"),
         }
         let told = obstacles(&mut notices);
         assert_eq!(told, [format!("two: etcd refuses deleting the key: {DENIED}")].into());
-        // The right is given back.
         permit(&cluster, "two/");
         let successor = soon(waiting).await.unwrap();
         assert!(successor.fence() > two.fence());

@@ -42,7 +42,7 @@ async fn leases(line: &mut Line) {
     assert_eq!(alive, Reply::Alive { ttl: Some(600) });
     assert_eq!(line.ask(Op::Revoke { lease: LEASE }).await.1, Reply::Revoked);
     assert_eq!(line.reply(Op::Revoke { lease: LEASE }).await, Reply::LeaseGone);
-    // The open stream brings an answer without a TTL.
+    // After the revocation the open stream brings an answer without a TTL.
     assert_eq!(line.reply(Op::KeepAlive { lease: LEASE }).await, Reply::Alive { ttl: None });
     let granted = line.ask(Op::Grant { lease: LeaseId(1), ttl: 1 }).await.1;
     assert_eq!(granted, Reply::Granted { ttl: 2 }, "etcd grants no shorter ones");

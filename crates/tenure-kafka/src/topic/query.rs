@@ -172,7 +172,8 @@ struct TopicQuery<'a> {
     load: Load,
     admin: Arc<AdminClient<ClientLog>>,
     client: Arc<BaseConsumer<ClientLog>>,
-    /// Dropped after the clients.
+    /// Keeps the thread of [`keep`] running. The field stands after the clients: so that thread
+    /// drops them last.
     _keeper: Sender<Infallible>,
 }
 

@@ -284,7 +284,7 @@ impl Keeper {
                         }
                         continue;
                     }
-                    // Earlier events give the reason.
+                    // The subscription has ended: earlier events give the reason.
                     None => events.recv().await,
                 },
                 event = events.recv() => event,

@@ -46,13 +46,13 @@ pub struct Settings {
     pub kind: Kind,
     /// H, the heartbeat, in nanoseconds, like the spans below.
     pub heartbeat: u64,
-    /// L.
+    /// L, the length of a lease.
     pub lease: u64,
-    /// K.
+    /// K, the bound on the skew of wall clocks.
     pub skew: u64,
     /// The bound on a packet's way while no fault delays it (d).
     pub delay: u64,
-    /// ρ.
+    /// ρ, the bound on the drift of clocks.
     pub drift: Drift,
     /// The reaction of a leader to a greater claim.
     pub on_conflict: OnConflict,

@@ -241,8 +241,8 @@ impl Scenario for LeasedLeaders {
         match fact {
             Fact::Crashed { .. } => self.stir(None, now),
             Fact::Campaigns { node, election } => {
-                // The greater claim reaches the former leader before the other participant renews
-                // twice.
+                // Do not count a former leader that campaigns again soon: the greater claim reaches
+                // it before the other participant renews twice.
                 let again = |at: u64| now - at + plan.own.delay <= plan.own.skew / 2;
                 if !self.beaten.remove(&(node, election)).is_some_and(again) {
                     self.stir(Some(election), now + plan.own.listening());

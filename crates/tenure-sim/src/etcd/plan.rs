@@ -124,7 +124,8 @@ pub fn draw(seed: u64) -> Plan {
         plan.own.store.revision = FENCE_END - 5 - mix(seed) % 60;
     }
     plan.bend();
-    // The core checks its keys in rotation, and checks expect that it reads all of them.
+    // With two operations in a transaction the core reads its keys in turn. After restores and
+    // meddling the checks expect it to read all of them, so these worlds keep the larger limit.
     let foul = plan.own.restores || plan.own.meddling;
     if !foul && mix(seed ^ OPERATIONS).is_multiple_of(4) {
         plan.own.store.operations = 2;
@@ -208,7 +209,7 @@ impl Plan {
 #[derive(Clone, Debug)]
 pub struct Bounds {
     unit: u64,
-    /// ρ.
+    /// ρ, the bound on the drift of clocks.
     pub drift: Drift,
     late: u64,
     trip: u64,
@@ -239,7 +240,7 @@ impl Bounds {
         self.timer() + self.unit + 8_000 * MS
     }
 
-    /// How long after the storm every wanted election has a leader.
+    /// The longest time after the storm until every wanted election has a leader.
     ///
     /// ```text
     /// 3u + 2 s              the rest of the storm: late messages, pauses, restarts
@@ -288,8 +289,8 @@ fn node_plans(rng: &mut Rng, lease: u32, drift: Drift) -> Vec<(String, NodePlan)
             lease: rng.once_in(6).then_some(LeaseId(0x1000 + n as i64)),
         };
         if ours.lease.is_some() {
-            // A lease keeps all its keys alive, also the keys of an earlier life: only a campaign
-            // in its election finds such a key.
+            // A lease keeps all its keys alive, also the keys of an earlier life. The process finds
+            // such a key only by a campaign in the key's election.
             ours.campaigns = true;
             ours.abstains = 0;
         }

@@ -28,7 +28,7 @@ struct Stream {
     /// Number of answers.
     told: u32,
     heard: Time,
-    /// Answers that overtook others.
+    /// Answers that overtook earlier answers, by their numbers.
     early: BTreeMap<u32, Answer>,
 }
 

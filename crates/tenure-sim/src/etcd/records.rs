@@ -169,7 +169,7 @@ impl Records {
                 self.owners.insert(*lease, (node, life));
             }
             Op::KeepAlive { lease } => {
-                // The lease came from outside.
+                // A lease from outside passes to the next life of its node.
                 let owner = self.owners.entry(*lease).or_insert((node, life));
                 if owner.0 == node {
                     owner.1 = life;

@@ -421,8 +421,8 @@ impl Run<Elections> {
         Ok(())
     }
 
-    /// Draws the first key of each election next to the claims; the key's create revision is the
-    /// fence.
+    /// Draws the first key of each election beside the claims, in the picture; the key's create
+    /// revision is the fence.
     fn draw_firsts(&mut self, now: u64) {
         if !self.spans.are_kept() {
             return;

@@ -42,11 +42,11 @@ struct Seat {
 /// Settings of a coordinator.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Terms {
-    /// S.
+    /// S (`session_timeout`).
     pub session: Duration,
-    /// R.
+    /// R (`max_poll_interval`).
     pub rebalance: Duration,
-    /// M.
+    /// M, the number of partitions.
     pub partitions: u32,
     /// Whether all members answer a rebalance before any continues.
     pub classic: bool,

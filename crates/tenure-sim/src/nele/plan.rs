@@ -41,7 +41,7 @@ pub struct Settings {
     pub heard: u64,
     /// Longest time from a partition's move until its next owner leads, if no record is lost.
     pub changes: u64,
-    /// ρ.
+    /// ρ, the bound on the drift of clocks.
     pub drift: Drift,
     /// Longest vacancy after a crash, in true time.
     pub vacant: u64,

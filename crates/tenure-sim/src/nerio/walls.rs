@@ -42,7 +42,8 @@ impl Walls {
             0 => Self::Within,
             1 | 2 if calm => Self::Within,
             1 => Self::Beyond,
-            // Members replace each other by waits that ρ alone bounds.
+            // Members of these worlds replace each other after waits that ρ alone bounds, so no
+            // clock is slow.
             2 if !matches!(focus, Focus::Change | Focus::Copies | Focus::Founding) => Self::Slow,
             2 => Self::Within,
             _ => Self::Unread,

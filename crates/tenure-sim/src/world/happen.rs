@@ -391,7 +391,7 @@ impl<G: System> World<G> {
         if node != to {
             let unit = self.conditions.unit;
             if self.strikes(Kind::VeryLate, link, count) {
-                // A delay of about a lease, up to three leases.
+                // A delay from half a lease to three leases.
                 delay = span(self.fate.draw(Kind::VeryLate, link, count), unit / 2, unit * 3);
             } else if self.strikes(Kind::Late, link, count) {
                 delay += span(self.fate.draw(Kind::Late, link, count), 0, unit / 2);

@@ -127,7 +127,7 @@ async fn late_revocation_is_answered_in_time(by: GroupProtocol, name: &str) {
     }
 }
 
-/// The session lasts longer than the test.
+/// The session lasts longer than the test, so only the departure frees the partitions.
 async fn leaving_member_hands_over_at_once(by: GroupProtocol, name: &str) {
     let cluster = cluster();
     let addresses = cluster.addresses();
@@ -275,7 +275,7 @@ async fn topic_is_reported_before_its_end(by: GroupProtocol, name: &str) {
                 );
                 return;
             }
-            // A broker has the old topic for a while.
+            // A broker may know the old topic for a while.
             _ => tokio::time::sleep(Duration::from_millis(100)).await,
         }
     }
