@@ -109,7 +109,7 @@ impl Driver {
                 // The reason already names the endpoint.
                 let obstacle = Obstacle::sentence(endpoint.to_string(), "unreachable", why.clone());
                 self.note_obstacle(obstacle, &mut machine.campaigns);
-                // The endpoint that failed may belong to the right cluster.
+                // The endpoint that failed may belong to the right cluster, so count anew.
                 self.other_since = None;
             }
             _ => {}

@@ -106,7 +106,7 @@ fn identities(version: Version) {
         assert!(nobody.contains("wants a client certificate that it trusts: "), "{nobody}");
         let old = believing(&endpoints, &authority.path(), Some(authority.sign("old", true)));
         let old = told(&old).await;
-        // Older servers do not name the fault.
+        // Older servers do not name the expired certificate as the fault.
         let is_told = |words| old.contains(words);
         assert!(is_told("a certificate has expired") || is_told("wants a client"), "{old}");
         let other = Authority::new();

@@ -44,7 +44,8 @@ pub(crate) async fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
     let current = held.iter().filter(|leadership| leadership.is_current()).count();
     targets.all("elections held in the end", current, ELECTIONS);
     println!("  {renewals} keep-alives sent; {kept_alive} came to etcd");
-    // The span holds at most one renewal more than it has whole thirds.
+    // A node renews each third of the lease, so the span holds at most one renewal more than whole
+    // thirds.
     let most = (span.as_secs_f64() / (LEASE / 3).as_secs_f64()).ceil();
     targets.at_most("keep-alives", kept_alive, most, "");
     targets.at_most("processor time of this process", percent, 1.0, " % of a core");

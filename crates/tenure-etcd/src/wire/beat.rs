@@ -51,7 +51,7 @@ pub(super) async fn run(
             tasks.spawn(renew(links.clone(), asked, incoming.clone()));
             (lease, lane)
         });
-        // The task of a lane ends only when its sender is dropped.
+        // The task of a lane ends only when its sender is dropped, so this send succeeds.
         let _ = lane.send(request);
         lanes.push_back((lease, lane));
         while tasks.try_join_next().is_some() {}

@@ -93,7 +93,7 @@ impl Live {
         self.creating.push_back(call);
         self.watches.insert(call);
         self.silent.get_or_insert_with(clock::now);
-        // If the writer has ended, so has the stream.
+        // The send fails if the writer has ended; then the stream has ended, too.
         let _ = self.orders.send(Order::Watch { id: id(call), watched });
     }
 

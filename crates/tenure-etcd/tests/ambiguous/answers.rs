@@ -40,7 +40,7 @@ enum Target {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Miss {
     Cut,
-    /// Neither this call nor another one of the connection gets any further message.
+    /// The connection stays open, and passes no further message of any call.
     Silence,
     /// The connection is closed before the request arrives: etcd did not carry it out.
     Lost,
@@ -248,7 +248,7 @@ impl Case<'_> {
         Ok(())
     }
 
-    /// The value that keeps the connection open; `None` if the connection is to close.
+    /// Keeps the caught connection open for `Silence`, by the returned value; closes it otherwise.
     fn decide(&self, caught: Catch) -> Option<Catch> {
         match self.how {
             Miss::Silence => Some(caught),
@@ -297,7 +297,8 @@ impl Case<'_> {
         if connections > 3 { Err(Delay) } else { Ok(()) }
     }
 
-    /// Takes all notices so far.
+    /// Takes all notices so far. Panics at an unexpected request of unknown outcome, unless its
+    /// answer was only late.
     fn heard_no_more(&self, notices: &mut Notices) -> Result<(), Delay> {
         while let Ok(notice) = notices.try_recv() {
             let Notice::Protocol { event: OwnEvent::Unsure { doing, why }, .. } = notice else {

@@ -130,7 +130,8 @@ fn a_late_key_without_a_lease(version: Version) {
         gone(&mut store).await;
         let before = store.revision().await;
         held.deliver();
-        // Any effect of the create came before this win, and the election can be won at once.
+        // The create was delivered before this win, and had no effect: the rival can win at once,
+        // and its key takes the next revision.
         let leader = soon(rival.election("late").unwrap().campaign("rival")).await.unwrap();
         assert_eq!(leader.fence().number(), before + 1, "nothing was made before it");
         drop(leader);

@@ -32,7 +32,7 @@ impl History {
         let history = Self::default();
         let writer = history.clone();
         tokio::spawn(async move {
-            // The stream ends with its client.
+            // Keep the client: the stream ends with its client.
             let _client = client;
             while let Some(answer) = watch.message().await.unwrap() {
                 assert!(!answer.canceled(), "{}", answer.cancel_reason());

@@ -16,7 +16,7 @@ use crate::common::{
 /// The test lets the machine stand still for this time at the moment when work must be dropped.
 const MARGIN: Duration = Duration::from_millis(1_500);
 
-/// A member of etcd, and candidates of a lease of 20 s.
+/// A member of etcd, and candidates with a lease of 20 s.
 struct Etcd {
     cluster: Cluster,
     candidates: BTreeMap<&'static str, Node>,

@@ -153,7 +153,7 @@ fn leaderships_outlive_a_leader_of_etcd(version: Version) {
                 leases_after = leases();
             }
             leases_before = leases_after;
-            // The lease in the names of the keys is gone.
+            // Wait until the lease in the names of the keys is gone.
             let is_gone = || {
                 let revoked = cluster.etcdctl(&["lease", "revoke", leaders[0].id()]).unwrap_err();
                 revoked.to_string().contains("requested lease not found")

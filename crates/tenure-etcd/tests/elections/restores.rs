@@ -65,7 +65,7 @@ fn restored_store_ends_leaderships(version: Version) {
 
         let file = snapshot(&cluster);
         puts(&cluster, 20);
-        // All processes have seen the latest revision of the store.
+        // Let all processes see the latest revision of the store.
         soon(leader.renewed(leader.until())).await.unwrap();
         let late = soon(one.election("f").unwrap().campaign("one")).await.unwrap();
         cluster.restore(&file, &Restore::default()).unwrap();

@@ -69,8 +69,8 @@ fn lost_right_ends_one_election(version: Version) {
         };
         assert!(told.contains(&format!("etcd refuses {doing}: {DENIED}")), "{told:?}");
 
-        // The other election gets a new lease: its key waits behind the key on the old lease, if
-        // the old key still exists.
+        // The process contends with a new lease: its new key waits behind its key on the old lease,
+        // if that key still exists.
         let again = soon(election(&us, "one").campaign("us again")).await.unwrap();
         assert!(again.fence() > one.fence());
         assert_ne!(again.id(), one.id());

@@ -144,7 +144,8 @@ fn the_next_endpoint_is_used() {
     });
 }
 
-/// Asked one by one, each silent endpoint would take the whole time of the call.
+/// If the wire asked the endpoints one by one, each silent endpoint would take the whole time of
+/// the call.
 #[test]
 fn endpoints_are_asked_side_by_side() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();

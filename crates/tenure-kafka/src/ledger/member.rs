@@ -331,7 +331,7 @@ impl MemberLoop {
         let number = self.begin.rebalances.fetch_add(1, std::sync::atomic::Ordering::SeqCst) + 1;
         let id = RebalanceId(number);
         self.silent_until = None;
-        // An eager strategy names all partitions in each change.
+        // A change by an eager strategy names all partitions, so all readings begin anew.
         self.forget_positions();
         if change == Change::Assigned {
             self.begin.rights.has(Right::Group);

@@ -219,7 +219,7 @@ impl Plan {
         let skew = self.own.skew;
         let nodes = self.nodes.len();
         if rng.once_in(16) {
-            // Elections whose entries are too large together for one packet.
+            // So many elections that their entries do not fit into one packet.
             self.elections = (0..16).map(|number| known(&format!("e{number}"))).collect();
         } else {
             self.elections = elections(rng.choose(&[1, 1, 2, 3]));
@@ -275,7 +275,7 @@ impl Plan {
         let Settings { heartbeat, lease, skew, wrong: (nodes, far), .. } = self.own;
         let node = nodes.trailing_zeros() as usize;
         let conditions = &mut self.conditions;
-        // Off by more than 3K + 2H and two delays, or by just less.
+        // Wrong clocks are off by more than 3K + 2H and two delays, or by just less.
         let beyond = 3 * skew + 3 * heartbeat;
         let off = |rng: &mut Rng| {
             let off = if far {

@@ -89,7 +89,7 @@ pub fn draw(seed: u64) -> Plan {
     let (names, nodes): (Vec<String>, Vec<NodePlan>) =
         node_plans(&mut rng, lease, drift).into_iter().unzip();
     let count = 1 + rng.below(ELECTIONS.len());
-    // A renewal takes two round trips, one after the other.
+    // Keep round trips short: a renewal takes two, one after the other.
     let longest = rng.choose(&[MS, 10 * MS, 50 * MS, 200 * MS]).min(unit / 40);
     let trip = Delay::Between(longest / 8, longest);
     let (sites, members) = sites(&mut rng, names, drift, storm_ends);
@@ -197,8 +197,9 @@ impl Plan {
         self.nodes.len() - 1
     }
 
-    /// Twice the longest way of news without faults, in true time. The news comes by a member and a
-    /// watch; a first request may come too early, and a second request follows.
+    /// Twice the longest time, in true time and without faults, until a process hears of a change
+    /// of the store. The news comes by a member and a watch. A first request may come too early,
+    /// and a second request follows.
     #[must_use]
     pub fn news(&self) -> u64 {
         10 * (self.conditions.trip.longest() + self.own.store.latency)
@@ -354,7 +355,7 @@ fn setting(
         rates,
         late: rng.choose(&[0, 0, 500 * MS, 2_000 * MS]),
         crowded: rng.once_in(3),
-        // The age of a lease from outside is unknown.
+        // The model cannot race with a lease from outside, whose age is unknown.
         racing: rng.once_in(3) && given.is_empty(),
         fixed: !rng.once_in(6),
         given,
@@ -398,7 +399,7 @@ impl Plan {
 
     /// The value with which an application campaigns.
     pub(super) fn first_value(&self, node: usize, number: u64) -> Value {
-        // A key that comes back has the value of the present key.
+        // In worlds with bumped restores, a key that comes back has the value of the present key.
         self.value(node, if self.own.store.focus == Focus::Bumped { 0 } else { number })
     }
 }

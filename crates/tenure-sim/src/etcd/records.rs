@@ -143,8 +143,8 @@ impl Records {
         match fact {
             Fact::Crashed { node } => {
                 self.asking[node].clear();
-                // The next life may get the same lease from outside, find the key by that lease,
-                // and go on.
+                // End the claims of this life. The next life may get the same lease from outside,
+                // find the key by that lease, and go on.
                 for past in &mut history.elections {
                     let of_node = past.leaderships.iter_mut().filter(|led| led.node == node);
                     of_node.for_each(|led| led.until = led.until.min(now));

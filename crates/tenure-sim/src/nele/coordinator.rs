@@ -98,7 +98,8 @@ impl Coordinator {
                 let gave = self.terms.classic && seat.has.iter().any(given);
                 seat.until = until;
                 seat.has = has;
-                // The next rebalance gives these partitions to others.
+                // The member has given partitions back, and the next rebalance gives them to
+                // others.
                 if gave && self.waits.is_none() {
                     self.changed(now);
                 }

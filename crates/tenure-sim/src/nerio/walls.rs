@@ -58,7 +58,8 @@ impl Walls {
         }
     }
 
-    /// Nodes with a slow clock neither observe nor verify: both rest on rates.
+    /// Nodes with a slow clock neither observe nor verify, because both rest on the rates of
+    /// clocks.
     pub(super) fn nodes(self, nodes: &mut [NodePlan]) {
         for node in nodes.iter_mut().filter(|node| self == Self::Slow && !node.member) {
             node.observes = false;

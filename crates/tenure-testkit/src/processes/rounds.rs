@@ -144,7 +144,7 @@ impl<D: Deployment> Chaos<D> {
     fn judge_overlap(&mut self, fault: Fault, struck_at: Time, most: Duration) {
         D::await_ready(&self.fleet);
         let reachable = clock::now();
-        // A wait that is long enough to see an overlap of more than `most`.
+        // Wait long enough to see an overlap of more than `most`.
         thread::sleep(2 * most);
         let seen = std::mem::replace(&mut self.seen, clock::now());
         let after = self.record_overlap(fault, struck_at, reachable);
