@@ -30,8 +30,8 @@ pub(crate) enum Ask {
     Counters(oneshot::Sender<Counters>),
 }
 
-/// The mark of the leaderships that a node has won. Each node has its own mark; two marks differ by
-/// their addresses in memory.
+/// Marks leaderships as those of one node. Each node has its own mark; two marks differ by their
+/// addresses in memory.
 #[derive(Default, Debug)]
 pub(crate) struct Mark {
     _place: u8,

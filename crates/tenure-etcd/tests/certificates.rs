@@ -156,7 +156,7 @@ fn schemes_and_names() {
         let elsewhere = told(&named.check().unwrap()).await;
         assert!(elsewhere.contains("the certificate is not trusted: "), "{elsewhere}");
 
-        // The endpoints lead to two clusters, and to a dead member beside a living one.
+        // A dead member beside a living one is no error. Endpoints of two clusters are an error.
         let mut both = Options::clone(&right);
         both.tls = None;
         both.endpoints = all(&plain).endpoints.clone();

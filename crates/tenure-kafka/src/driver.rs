@@ -60,7 +60,8 @@ impl<C: SafetyClass> Driver<C> {
         machine.input(Input::Message { from: nele::Ledger, message });
     }
 
-    /// Reports the new phase to campaigns: the core reports only once that it is no member yet.
+    /// Reports each new phase to campaigns. The core itself reports only once that it is no member
+    /// yet.
     fn on_phase(&self, machine: &mut Machine<Self>) {
         if machine.core.is_member() {
             return;

@@ -1,4 +1,4 @@
-//! A hand-over from a leader that resigns to a candidate whose key is new.
+//! A hand-over: a leader resigns, and the next candidate's key is new.
 
 use std::time::Duration;
 
@@ -106,7 +106,7 @@ struct Ours {
     next: Election<AtMostOne>,
     after: Election<AtMostOne>,
     leadership: Leadership<AtMostOne>,
-    /// Leaderships of other elections: a node keeps its lease as long as it leads.
+    /// Leaderships of another election, by which each node keeps its lease.
     _held: [Leadership<AtMostOne>; 2],
 }
 

@@ -211,7 +211,7 @@ impl Line {
         (header.unwrap_or_else(|| panic!("no header: {answer}")), answer.reply)
     }
 
-    /// The answer to a request that etcd answers without a header, or not at all.
+    /// The reply to a request, if the header of the answer does not matter.
     pub(crate) async fn reply(&mut self, op: Op) -> Reply {
         self.ask_within(PATIENCE, op).await.reply
     }

@@ -50,8 +50,8 @@ fn with_epoch(cluster: &Cluster, fence_epoch: u16) -> Node {
 
 tenure_services::on_each_version!(restored_store_ends_leaderships);
 
-/// The restored store still has the leader's key and lease; fences after the snapshot are free
-/// again. The leader must not go on.
+/// The restored store still has the leader's key and lease, and gives the fences after the snapshot
+/// a second time. The leader must not go on.
 fn restored_store_ends_leaderships(version: Version) {
     let cluster = Cluster::start(version, 1).unwrap();
     run(async {
@@ -139,7 +139,7 @@ fn other_cluster_is_ignored() {
     });
 }
 
-/// An endpoint that leads to another cluster is passed over: the node finds the right one again.
+/// The node passes over an endpoint of another cluster, and finds the right cluster again.
 #[test]
 fn foreign_endpoint_is_passed_over() {
     let (right, wrong) = std::thread::scope(|scope| {

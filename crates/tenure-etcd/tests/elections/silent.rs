@@ -1,4 +1,4 @@
-//! A member that stands still, and whose endpoints are tried before one that serves.
+//! A member stands still, and the node tries the member's endpoints before an endpoint that serves.
 
 use std::time::Duration;
 

@@ -15,7 +15,8 @@ const LEASE: u64 = 20;
 
 tenure_services::on_each_version!(a_large_value, a_large_value_in_a_key_of_ours);
 
-/// The node overwrites the value, and all leaderships of the process go on.
+/// Another client writes a value above our limit into a key of the node. The node overwrites the
+/// value, and all leaderships of the process go on.
 fn a_large_value_in_a_key_of_ours(version: Version) {
     let config = ClusterConfig::new(version, 1).argument("--max-request-bytes=16777216");
     let cluster = config.start().unwrap();
@@ -96,7 +97,8 @@ fn a_large_value(version: Version) {
         theirs.ask(then(vec![delete("large/9")])).await;
         let won = soon(campaign).await.unwrap();
         assert!(won.is_current() && kept.is_current());
-        // The observers see no change. A watch may be lost when megabytes of other data delay it.
+        // The observers see no change, except for a gap: a watch may be lost when megabytes of
+        // other data delay it.
         for observer in &mut observers {
             let more = tokio::time::timeout(Default::default(), observer.next()).await;
             let same = matches!(more, Ok(Some(Change::Reset | Change::View(View::Unknown { .. }))));

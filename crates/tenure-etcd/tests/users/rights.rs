@@ -36,7 +36,8 @@ fn obstacles(notices: &mut Receiver<Notice>) -> BTreeSet<String> {
 
 tenure_services::on_each_version!(lost_right_ends_one_election);
 
-/// All leaderships of the process end with their lease; then it leads again where it has rights.
+/// All leaderships of the process end with their lease. Then the process leads again where it has
+/// rights.
 fn lost_right_ends_one_election(version: Version) {
     let cluster = with_two_elections(version);
     run(async {

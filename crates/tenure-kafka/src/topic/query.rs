@@ -172,8 +172,8 @@ struct TopicQuery<'a> {
     load: Load,
     admin: Arc<AdminClient<ClientLog>>,
     client: Arc<BaseConsumer<ClientLog>>,
-    /// Keeps the thread of [`keep`] running. The field stands after the clients: so that thread
-    /// drops them last.
+    /// Keeps the thread of [`keep`] running. The field stands after the clients, so that this
+    /// thread drops them last.
     _keeper: Sender<Infallible>,
 }
 

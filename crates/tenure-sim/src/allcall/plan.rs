@@ -23,7 +23,8 @@ const OWN: u64 = 0x616c_6c63;
 const SERVERS: u64 = 0x7365_7276;
 const SECOND: u64 = 1_000 * MS;
 
-/// The fault on which a world concentrates.
+/// The fault on which a world concentrates. [`tenure_core::allcall`] lists the promises, (a) to
+/// (d).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// No message is lost, and each takes less than H/2 (H is `heartbeat`), on one server or on

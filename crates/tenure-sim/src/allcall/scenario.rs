@@ -83,7 +83,7 @@ impl LeasedLeaders {
 
 /// Whether a candidate with precedence over a leader campaigns, or did so at the start of the last
 /// round that could have renewed. A round takes H, others hear the next call within another H, and
-/// presence lasts 5 H/2.
+/// a call shows presence for 5 H/2.
 fn was_outranked(check: &Check<'_, LeasedLeaders>, node: usize, election: usize) -> bool {
     let own = &check.plan.own;
     let recently = own.slow(own.heartbeat * 9 / 2) + own.delay;

@@ -16,7 +16,7 @@ use crate::world::clock::{Clock, TRUE_RATE};
 use crate::world::conditions::{Conditions, Delay, DiskFate, Incident, Site};
 use crate::world::fault::Rates;
 
-/// ρ in parts per billion, each as often as it is listed.
+/// Values of ρ in parts per billion. A value that is listed more often is drawn more often.
 const DRIFTS: [u32; 6] = [100_000_000, 100_000_000, 100_000_000, 20_000_000, 1_000_000, 0];
 /// Salt of the draw that sets the largest number of operations in a transaction.
 const OPERATIONS: u64 = 0x6f70_6572;
@@ -223,8 +223,8 @@ impl Bounds {
         (u128::from(span) * 1_000_000_000 / u128::from(1_000_000_000 - parts)) as u64
     }
 
-    /// The longest life of an unrenewed lease: the slow clock of a new leader extends it, and its
-    /// revocation is late.
+    /// The longest life of an unrenewed lease: etcd's new leader extends the lease by a slow clock,
+    /// and revokes it late.
     #[must_use]
     pub fn lease(&self) -> u64 {
         self.slow(self.unit) + 1_000 * MS + self.late

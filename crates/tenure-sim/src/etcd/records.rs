@@ -280,7 +280,7 @@ impl Records {
     }
 }
 
-/// Marks the leaderships that last and for which `is` holds as outside the promise.
+/// Marks leaderships as outside the promise: those that last, and for which `is` holds.
 fn rob(history: &mut History<Details>, now: u64, is: impl Fn(&Leadership<Details>) -> bool) {
     for past in &mut history.elections {
         let held = past.leaderships.iter_mut().filter(|led| led.until > now && is(led));

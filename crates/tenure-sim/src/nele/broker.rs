@@ -162,7 +162,7 @@ impl Epochs {
 }
 
 impl Stray {
-    /// Makes the record of a stray, in the style of a process.
+    /// Makes a stranger's record, on the model of a process's entry.
     fn says(self, like: &Entry) -> Said {
         let mut entry = Entry { kind: Kind::Claim, ..like.clone() };
         entry.sender.incarnation = 1;

@@ -232,7 +232,7 @@ impl Plan {
         }
     }
 
-    /// Leaves only ends of processes; and changes of coordinators, if T allows for them.
+    /// Removes all faults but ends of processes, and changes of coordinators if T allows for them.
     fn calm_down(&mut self, rng: &mut Rng, clients: usize) {
         let unit = self.conditions.unit;
         let ends = self.conditions.storm_ends;

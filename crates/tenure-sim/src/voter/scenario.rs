@@ -363,8 +363,8 @@ impl Scenario for RegionalVoters {
         plan.own.kind != Kind::Mistaken
     }
 
-    /// Bounds the delay in mode `majority`: a quorum was free a heartbeat and a request ago, and
-    /// each message took a request's time.
+    /// Bounds the delay in mode `majority`: a view is at most a heartbeat and two request times
+    /// late.
     fn patience(plan: &Plan, _: usize) -> Option<u64> {
         let own = &plan.own;
         let config = &plan.own.config;
