@@ -72,7 +72,7 @@ impl Login {
         let token = answer.token();
         let mut header = HeaderValue::from_str(token)
             .map_err(|_| Error::InvalidArgs("the token is no text of one line".to_owned()))?;
-        // Logs leave the header out.
+        // Logs leave out a header that is marked as sensitive.
         header.set_sensitive(true);
         self.token.set(Some(header));
         Ok(left(token, wall_time()))

@@ -247,7 +247,7 @@ async fn write(mut sender: WatchRequestSender, mut orders: mpsc::UnboundedReceiv
             Order::Cancel { id } => sender.cancel(id).await,
         };
         if written.is_err() {
-            // The reader sees the failure, too.
+            // The reader of the stream sees the failure, too, and acts on it.
             return;
         }
     }

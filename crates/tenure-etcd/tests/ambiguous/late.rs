@@ -111,7 +111,8 @@ fn a_late_key_without_a_lease(version: Version) {
         gone(&mut store).await;
         let unknown = async || soon(ours.counters()).await.unwrap().unknown;
         let before = unknown().await;
-        // The create comes after the read that shows the term, and the grant.
+        // Two calls come first: the read that shows the term, and the grant. The third is the
+        // create.
         let held = proxy.trap(CallPart::Request, 3);
         let late = ours.election("late").unwrap();
         let campaign = tokio::spawn(async move { late.campaign("late").await });

@@ -59,9 +59,9 @@ fn is_trouble(notice: &Notice) -> bool {
     }
 }
 
-/// Neither the connection nor a stream is lost, and the process's other elections go on
-/// undisturbed. A candidate behind the leader with the large value waits, and follows it. An
-/// observer reports the value as unreadable.
+/// Another client leads with a value above our limit. Neither the connection nor a stream is lost,
+/// and the process's other elections go on undisturbed. A candidate behind the leader with the
+/// large value waits, and follows it. An observer reports the value as unreadable.
 fn a_large_value(version: Version) {
     let config = ClusterConfig::new(version, 1).argument("--max-request-bytes=16777216");
     let cluster = config.start().unwrap();

@@ -21,7 +21,7 @@ const PAST: usize = 256;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct First {
     pub since: u64,
-    /// The key, if there was any.
+    /// The first key; `None` while the election has no key.
     pub key: Option<KeyValue>,
 }
 

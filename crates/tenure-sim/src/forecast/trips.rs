@@ -31,10 +31,10 @@ pub enum TripsError {
     /// Decreasing quantiles.
     #[error("p{upper} is {after:?}, and must be at least p{lower}, which is {before:?}")]
     Decreasing {
-        /// Lower percentile.
+        /// Percentile of `before`.
         lower: f64,
         before: Duration,
-        /// Higher percentile.
+        /// Percentile of `after`.
         upper: f64,
         after: Duration,
     },

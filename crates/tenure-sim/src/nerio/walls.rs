@@ -89,7 +89,7 @@ impl Walls {
         let Conditions { seed, storm_ends, .. } = *to;
         let mut rng = Rng::new(seed, STREAM);
         to.reads_wall = true;
-        // Any two clocks within Δ of each other.
+        // Keeps any two clocks within Δ of each other.
         let near = (nanos(skew) / 2).cast_signed();
         let far = if self == Self::Beyond { 4 * near } else { near };
         let mut off = |most: i64| {

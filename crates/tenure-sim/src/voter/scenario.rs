@@ -46,7 +46,7 @@ crate::tally! {
         breaches,
         /// Lost directories.
         lost,
-        /// Leaders that were asked to give way to a draw of others.
+        /// Leaders that were asked for another draw, and so no longer renewed.
         ways,
     }
 }

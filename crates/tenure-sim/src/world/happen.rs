@@ -289,11 +289,11 @@ impl<G: System> World<G> {
                 let this = &mut self.nodes[node];
                 let draw = self.fate.draw(Kind::Write, node, this.writes);
                 let idle = this.flushed_at <= self.now;
-                // Flushes end in the order in which they began, also if stops delay them.
+                // Flushes end in the order in which they began, even if stops delay them.
                 let at = (self.now + self.conditions.flush.of(draw)).max(this.flushed_at);
                 this.flushed_at = at;
                 if idle && draw.is_multiple_of(2) {
-                    // The record is durable before any other node knows.
+                    // The record is on disk before the node learns that its flush has ended.
                     self.system.write(&mut this.disk, record.clone());
                 }
                 this.flushing.push_back((ticket, record));
