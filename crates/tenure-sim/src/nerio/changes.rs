@@ -26,7 +26,7 @@ const PAUSE_MAX: Duration = Duration::from_secs(30);
 /// The longest pause before a proposal, in refresh intervals: the member at the last position
 /// pauses for so long after many refused ballots.
 const PAUSE: u32 = 12 << 7;
-/// Refresh intervals for all questions and answers between two pauses.
+/// Number of refresh intervals for all questions and answers between two pauses.
 const QUESTIONS: u32 = 64;
 const OPERATORS: usize = 2;
 

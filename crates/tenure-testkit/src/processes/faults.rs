@@ -128,7 +128,8 @@ pub(super) struct Blow<'a, D> {
 }
 
 impl<D: Deployment> Blow<'_, D> {
-    /// Causes the fault, waits, and undoes those parts that need a command.
+    /// Causes the fault, and waits. Lets stopped processes go on, and starts killed nodes again.
+    /// The caller starts ended runners again, and ends the remaining cuts of the network.
     pub(super) fn strike(&mut self, fault: Fault) -> Strike {
         match fault {
             Fault::RunnerKilled => {

@@ -154,7 +154,8 @@ impl<D: Deployment> Chaos<D> {
         assert!(cut || before.is_zero(), "{fault:?}: two led for {before:?}, with no cut");
     }
 
-    /// Length of the overlap after the leaders could reach each other.
+    /// Records the overlap of two leaders. Returns its length after the leaders could reach each
+    /// other.
     fn record_overlap(&mut self, fault: Fault, struck_at: Time, reachable: Time) -> Duration {
         let judge = self.fleet.judged();
         let meanwhile = judge.overlap(struck_at);
