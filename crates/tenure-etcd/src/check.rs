@@ -30,7 +30,8 @@ impl Report {
     }
 
     /// The members that lack the fix for an etcd leader that is stuck on its disk. Without that
-    /// fix, candidates of other programs may lose their leases without knowing (E3).
+    /// fix, candidates of other programs may lose their leases without knowing (E3 of
+    /// [`tenure_core::etcd`]).
     pub fn unfixed(&self) -> impl Iterator<Item = (&Endpoint, &Status)> {
         self.members().filter(|(_, status)| !status.version.has_stalled_leader_fix())
     }

@@ -30,8 +30,8 @@ pub(crate) enum Ask {
     Counters(oneshot::Sender<Counters>),
 }
 
-/// The mark of the leaderships that a node has won. Each node has its own mark; two marks differ by
-/// their addresses in memory.
+/// Marks leaderships as those of one node. Each node has its own mark; two marks differ by their
+/// addresses in memory.
 #[derive(Default, Debug)]
 pub(crate) struct Mark {
     _place: u8,
@@ -109,7 +109,7 @@ impl Driver {
                 // The reason already names the endpoint.
                 let obstacle = Obstacle::sentence(endpoint.to_string(), "unreachable", why.clone());
                 self.note_obstacle(obstacle, &mut machine.campaigns);
-                // The endpoint that failed may belong to the right cluster.
+                // The endpoint that failed may belong to the right cluster, so count anew.
                 self.other_since = None;
             }
             _ => {}

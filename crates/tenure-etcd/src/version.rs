@@ -18,7 +18,8 @@ impl Version {
     /// Whether this version has the fix of etcd#15247. The fix is in 3.4 from 3.4.31, in 3.5 from
     /// 3.5.13, and in every later minor version. Without the fix, a leader that is stuck on its
     /// disk revokes leases that were renewed elsewhere. Tenure moves its keys to another lease in
-    /// time (ruling 14); other programs may lose their leases without notice.
+    /// time (ruling 14 of [`tenure_core::etcd`]); other programs may lose their leases without
+    /// notice.
     #[must_use]
     pub fn has_stalled_leader_fix(self) -> bool {
         let mended = match (self.major, self.minor) {

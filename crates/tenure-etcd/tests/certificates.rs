@@ -1,4 +1,4 @@
-//! TLS: authorities, identities, schemes, ages.
+//! TLS: authorities, client certificates, schemes, and expired certificates.
 
 #![expect(clippy::unwrap_used, reason = "it is a test")]
 
@@ -106,7 +106,7 @@ fn identities(version: Version) {
         assert!(nobody.contains("wants a client certificate that it trusts: "), "{nobody}");
         let old = believing(&endpoints, &authority.path(), Some(authority.sign("old", true)));
         let old = told(&old).await;
-        // Older servers do not name the fault.
+        // Older servers do not name the expired certificate as the fault.
         let is_told = |words| old.contains(words);
         assert!(is_told("a certificate has expired") || is_told("wants a client"), "{old}");
         let other = Authority::new();
@@ -156,7 +156,7 @@ fn schemes_and_names() {
         let elsewhere = told(&named.check().unwrap()).await;
         assert!(elsewhere.contains("the certificate is not trusted: "), "{elsewhere}");
 
-        // The endpoints lead to two clusters, and to a dead member beside a living one.
+        // A dead member beside a living one is no error. Endpoints of two clusters are an error.
         let mut both = Options::clone(&right);
         both.tls = None;
         both.endpoints = all(&plain).endpoints.clone();

@@ -21,7 +21,7 @@ const RECONNECT_MAX: &str = "1000";
 /// the broker. The library's own default is a minute.
 const REQUEST_MAX: Duration = Duration::from_secs(10);
 
-/// Ten times the interval at which a client without a coordinator looks for one.
+/// In milliseconds: ten times the interval at which a client without a coordinator looks for one.
 const COORDINATOR: &str = "5000";
 
 /// The interval at which a client queries its topics. A joining member queries once. If that query
@@ -136,7 +136,8 @@ pub(crate) fn member(
             .set("session.timeout.ms", millis(protocol.session_timeout))
             .set("heartbeat.interval.ms", millis(protocol.heartbeat_interval));
         if protocol.session_timeout < JOIN_PAUSE * 2 {
-            // The second join must come before the session ends.
+            // A cooperative rebalance takes two joins, and an answer about topics starts the
+            // second. Query often enough that the second join comes before the session ends.
             let interval = (protocol.session_timeout / 4).max(TOPICS_MIN);
             config.set("topic.metadata.refresh.interval.ms", millis(interval));
         }

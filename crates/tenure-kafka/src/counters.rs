@@ -25,7 +25,7 @@ pub struct Counters {
     /// for these roles, and this node does not.
     pub unfilled: u32,
     /// Times that another process of this machine, in another group, began to lead a role that this
-    /// node led: both fail with the machine.
+    /// node led: both processes fail with the machine.
     pub same_host: u64,
 }
 

@@ -28,7 +28,7 @@ pub(crate) enum Ask {
         lead_on: bool,
         again: bool,
     },
-    /// Whether another process could lead this role next, and the time of the last record.
+    /// Asks whether another process could lead this role next, and for the time of the last record.
     Follows(Role, oneshot::Sender<(bool, Time)>),
 }
 
@@ -60,7 +60,8 @@ impl<C: SafetyClass> Driver<C> {
         machine.input(Input::Message { from: nele::Ledger, message });
     }
 
-    /// Reports the new phase to campaigns: the core reports only once that it is no member yet.
+    /// Reports each new phase to campaigns. The core itself reports only once that it is no member
+    /// yet.
     fn on_phase(&self, machine: &mut Machine<Self>) {
         if machine.core.is_member() {
             return;

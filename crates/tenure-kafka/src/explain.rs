@@ -26,7 +26,7 @@ pub(crate) fn error(error: &KafkaError, reason: Option<&Reason>) -> Cause {
         Code::OperationTimedOut => "no answer in time".to_owned(),
         code => code.to_string(),
     };
-    // The reason says more than the error, which only says that no broker answers.
+    // If the error only says that no broker answers, the logged reason says more.
     let is_all = |reason: &Reason, code: Code| {
         reason.code == Some(code) || code == Code::BrokerTransportFailure
     };

@@ -221,7 +221,7 @@ impl<C: Class> Node<C> {
     }
 
     async fn ask_to_leave(&self, lead_on: bool, again: bool) {
-        // The loop sends no answer.
+        // This request has no answer: drop its sender.
         let ask = |_: tokio::sync::oneshot::Sender<()>| Ask::Leave { lead_on, again };
         let _: Option<()> = self.driver.ask(ask).await;
     }

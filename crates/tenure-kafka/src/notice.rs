@@ -17,7 +17,7 @@ use crate::session_timeout::Session;
 pub enum Notice {
     Began {
         topic: String,
-        /// Id of the topic: a topic that was made again has another one.
+        /// Id of the topic: a topic that was made again has another id.
         id: TopicId,
         /// Whether the node has just made the topic.
         anew: bool,

@@ -49,7 +49,7 @@ impl FromStr for Property {
 
     fn from_str(given: &str) -> Result<Self, PropertyError> {
         let Some((name, value)) = given.split_once('=') else {
-            // A text without a value may be a secret as a whole.
+            // Do not repeat the text: a text without a value may be a secret as a whole.
             return Err(PropertyError::NoValue);
         };
         let name = name.trim();

@@ -1,4 +1,5 @@
-//! The session timeout that brokers allow or set, compared with the settings (ruling 7).
+//! The session timeout that brokers allow or set, compared with the settings (ruling 7 of
+//! [`tenure_core::nele`]).
 
 use std::fmt;
 use std::time::Duration;
@@ -124,8 +125,8 @@ pub(crate) fn check(
             (Some(_), Some(_)) => Ok(Session::Own),
             _ => Ok(Session::Unknown(Unread::Brokers)),
         },
-        // A user that may read the group's settings gets the brokers' settings for a group without
-        // its own.
+        // If the group has no settings of its own, a user with the right to read the group's
+        // settings gets the brokers' settings.
         GroupProtocol::Consumer => match (group[0], group[1]) {
             (Some(timeout), Some(heartbeat)) => {
                 let reports = config.heartbeat_interval;

@@ -219,7 +219,7 @@ mod tests {
         let process = thread::spawn(move || sleeper(&path)).join().unwrap();
         thread::sleep(Duration::from_millis(100));
         assert_eq!(process.ended().unwrap(), None);
-        // Only a process that still runs can be made to stand still.
+        // Only a running process can be stopped.
         process.stop().unwrap();
         assert_eq!(state(process.pid()), Some('T'));
     }

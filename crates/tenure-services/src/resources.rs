@@ -27,7 +27,7 @@ const AS_POSTGRES: [&str; 5] =
 #[derive(Debug)]
 pub struct Resource {
     pub address: SocketAddr,
-    // Dropped before the data.
+    // Fields are dropped in order: the process ends before its data go.
     _process: Process,
     _data: TempDir,
 }

@@ -64,7 +64,7 @@ impl<S: Source> Shrinker<'_, S> {
         self.events = self.events.saturating_sub(world.events());
         match done {
             Err(violation) if violation.resembles(&self.violation) => {
-                // Faults that have not struck before the violation are not needed, either.
+                // Keep only faults that have struck before the violation.
                 let struck: BTreeSet<Fault> =
                     world.fate().struck().iter().map(|(_, fault)| *fault).collect();
                 self.kept = faults.into_iter().filter(|fault| struck.contains(fault)).collect();

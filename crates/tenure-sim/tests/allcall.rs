@@ -67,7 +67,8 @@ fn without_cuts(plan: &mut Plan) {
     }
 }
 
-/// The first of 2,000 such worlds in which two participants that had listened together both led.
+/// Runs the first of 2,000 such worlds in which two participants that had listened together both
+/// led.
 #[test]
 fn connected_servers_have_one_leader() {
     suite::assert_none(&suite::worlds(Altered(Worlds, without_cuts), 1_921, 1));

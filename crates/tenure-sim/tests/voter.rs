@@ -34,7 +34,7 @@ fn faults_within_the_model_violate_nothing() {
         own.lost > 5 && own.ways > 5 && counts.beside > 5 && each(counts.cuts) > 0,
         "{found:?}"
     );
-    // Voters do not lie.
+    // Voters do not lie, so these worlds have no forged messages.
     for kind in Fault::ALL.into_iter().filter(|kind| *kind != Fault::Forged) {
         assert!(found.faults[kind as usize] > 0, "no {}: {found:?}", kind.name());
     }

@@ -131,7 +131,7 @@ fn as_bounded(plan: &mut Plan) {
     plan.bounded = true;
 }
 
-/// The overlap of leaders is made small, and its faults show it again.
+/// An overlap of two leaders is reduced to fewer faults, and these faults show the overlap again.
 #[test]
 fn two_leaders_are_noticed() {
     let meant = ["Leader Uniqueness", "A claim stands on grants of a quorum"];

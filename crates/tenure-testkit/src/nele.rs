@@ -21,9 +21,9 @@ const LOOSE: Duration = Duration::from_secs(6);
 /// Delay that a busy machine may add to any step.
 const NOISE: Duration = Duration::from_secs(10);
 
-/// T in `at-most-one`, nearly equal to G (`grace_period`), with grace and kill margin. Other
-/// runners also wait for S, so that a guard may stand still for three seconds at the end of a
-/// lease, outside the soak.
+/// T in `at-most-one`, with grace and kill margin. T nearly equals G (`grace_period`), and other
+/// runners also wait for S. So outside the soak a guard may stand still for three seconds at the
+/// end of a lease.
 fn strict() -> Timing {
     Timing::of_millis([3_000, 600], [7_000, 2_500])
 }

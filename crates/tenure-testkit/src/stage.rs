@@ -126,7 +126,7 @@ pub struct Node<P: Scene> {
     pub stopped: bool,
     /// Whether the node campaigns again after each loss.
     pub again: bool,
-    /// Group of the node: two leaders of one group overlap.
+    /// Group of the node. The overlap of leaders counts only within one group.
     pub group: String,
     /// Value of the node's campaigns.
     pub value: String,

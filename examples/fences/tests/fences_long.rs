@@ -102,7 +102,8 @@ fn postgres_holds_later_leaders_back() {
     client.batch_execute(postgres::TABLE).unwrap();
     let fence = i64::try_from(earlier).unwrap();
     postgres::write_as_leader(&mut client, "billing", fence, |_| {
-        // The earlier leader's transaction is open: the later one waits for the row.
+        // The earlier leader's transaction is open, so the later leader's transaction waits for the
+        // row.
         let mut other = ::postgres::Client::connect(&place, ::postgres::NoTls).unwrap();
         other.batch_execute("SET lock_timeout = '100ms'").unwrap();
         let later = i64::try_from(later).unwrap();

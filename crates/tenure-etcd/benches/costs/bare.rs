@@ -1,4 +1,4 @@
-//! The necessary requests of an election, one after the other.
+//! The bare requests to etcd that an election needs, sent one after the other, without Tenure.
 
 use etcd_client::{
     Client, Compare, CompareOp, EventType, GetOptions, PutOptions, SortOrder, SortTarget, Txn,
@@ -35,7 +35,7 @@ pub(crate) async fn count(client: &mut Client, prefix: &str, count: i64) -> Resu
     Ok(())
 }
 
-/// Opens a stream of watches by a watch that never gets an event.
+/// Opens a stream of watches, whose first watch never gets an event.
 pub(crate) async fn stream(client: &mut Client) -> Result<WatchStream> {
     let mut stream = client.watch("nothing", None).await?;
     stream.message().await?;

@@ -33,7 +33,7 @@ pub(crate) async fn measure(quick: bool) -> Result<()> {
         ],
     )
     .await?;
-    // Leads another election, so that the node keeps its lease.
+    // The node leads another election meanwhile, and so keeps its lease between campaigns.
     let held = node.election("held")?.campaign("10.0.0.7:8080").await?;
     let lease = bare::grant(&mut party.client.clone()).await?;
     series(
@@ -62,7 +62,7 @@ async fn series(
     let mut all = [const { Samples::new() }; 3];
     for round in 0..=rounds {
         let took = [requests(party, lease).await?, ours(node).await?, theirs(party, lease).await?];
-        // The first round connects.
+        // Do not count the first round, in which clients connect.
         if round > 0 {
             all.iter_mut().zip(took).for_each(|(samples, took)| samples.push_span(took));
         }

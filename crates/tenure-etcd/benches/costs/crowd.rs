@@ -24,7 +24,8 @@ const CROWDS: [usize; 2] = [1_000, 5_000];
 const TOGETHER: usize = 1_000;
 /// The most candidates that start at once in one process.
 const AT_ONCE: usize = 10;
-/// With the default of 10 s the renewals of all candidates would take two cores of etcd.
+/// Length of each candidate's lease. With the default of 10 s, the renewals of all candidates would
+/// need two cores of etcd.
 const LEASE: Duration = Duration::from_secs(60);
 /// The first argument of a process of candidates. The endpoint and the number of candidates follow.
 pub(crate) const MEMBER: &str = "--crowd";
@@ -123,13 +124,13 @@ pub(crate) async fn wait(endpoint: &str, number: usize) -> Result<()> {
     Ok(())
 }
 
-/// Whether the candidate watches a key: the one before its own, or its own as the leader.
+/// Whether the candidate watches a key: the key before its own, or its own key if it leads.
 async fn is_queued(node: &Node) -> Result<bool> {
     let counters = node.counters().await.ok_or("a node is closed")?;
     Ok(counters.requests.get("watch").is_some_and(|watches| *watches > 0))
 }
 
-/// Measures the requests to etcd in a second, and their cost.
+/// Measures the requests that etcd gets in a second, and their cost.
 async fn taken(cluster: &Cluster, window: Duration) -> Result<Cost> {
     let began = clock::now();
     let messages = messages(cluster)?;

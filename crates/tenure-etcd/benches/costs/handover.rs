@@ -1,4 +1,4 @@
-//! A hand-over from a leader that resigns to a candidate whose key is new.
+//! A hand-over: a leader resigns, and the next candidate's key is new.
 
 use std::time::Duration;
 
@@ -68,7 +68,7 @@ impl Bare {
 
     async fn round(&mut self, just: Duration) -> Result<Duration> {
         self.rounds += 1;
-        // Each round has other keys, as the stream keeps its old watches.
+        // Each round uses new keys, because the stream keeps the watches of earlier rounds.
         let [first, second] = [1, 2].map(|place| format!("bare/{}-{place}", self.rounds));
         let Self { leader, waiter, stream, lease, .. } = self;
         let mut open = stream.take().ok_or("a round failed")?;
@@ -106,7 +106,7 @@ struct Ours {
     next: Election<AtMostOne>,
     after: Election<AtMostOne>,
     leadership: Leadership<AtMostOne>,
-    /// A node keeps its lease as long as it leads another election.
+    /// Leaderships of another election, by which each node keeps its lease.
     _held: [Leadership<AtMostOne>; 2],
 }
 

@@ -18,8 +18,8 @@ const ELECTIONS: usize = 10_000;
 const AT_ONCE: usize = 250;
 /// Our default lease; etcd's default for sessions is longer.
 const LEASE: Duration = Duration::from_secs(10);
-/// The span of the measurement in thirds of the lease: not whole numbers, so that the moment of a
-/// renewal does not matter.
+/// Lengths of the two measurements, in thirds of the lease. A node renews each third, so a
+/// measurement with half a third more ends between two renewals.
 const THIRDS: [f64; 2] = [3.5, 9.5];
 
 pub(crate) async fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
@@ -44,7 +44,8 @@ pub(crate) async fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
     let current = held.iter().filter(|leadership| leadership.is_current()).count();
     targets.all("elections held in the end", current, ELECTIONS);
     println!("  {renewals} keep-alives sent; {kept_alive} came to etcd");
-    // The span holds at most one renewal more than it has whole thirds.
+    // A node renews each third of the lease, so the span holds at most one renewal more than whole
+    // thirds.
     let most = (span.as_secs_f64() / (LEASE / 3).as_secs_f64()).ceil();
     targets.at_most("keep-alives", kept_alive, most, "");
     targets.at_most("processor time of this process", percent, 1.0, " % of a core");

@@ -46,7 +46,7 @@ impl Party {
         Ok(Self { thread, client })
     }
 
-    /// Runs a future on the thread, from now on.
+    /// Starts a future on the party's thread.
     pub(crate) fn run<T: Send + 'static, F, W>(
         &self,
         work: W,

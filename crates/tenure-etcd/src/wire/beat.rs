@@ -51,15 +51,15 @@ pub(super) async fn run(
             tasks.spawn(renew(links.clone(), asked, incoming.clone()));
             (lease, lane)
         });
-        // The task of a lane ends only when its sender is dropped.
+        // The task of a lane ends only when its sender is dropped, so this send succeeds.
         let _ = lane.send(request);
         lanes.push_back((lease, lane));
         while tasks.try_join_next().is_some() {}
     }
 }
 
-/// Answers the requests of one lease. The core asks again only when it has given up the earlier
-/// answer, so a newer request ends the older one and its stream.
+/// Answers the requests of one lease. The core sends another request only when it has given up the
+/// earlier one, so each newer request ends the older one and its stream.
 async fn renew(
     links: Links,
     mut requests: mpsc::UnboundedReceiver<Request>,

@@ -186,7 +186,7 @@ pub(crate) async fn wants_other_scheme(options: &Options, endpoint: &Endpoint) -
     let other = endpoint.other_scheme();
     let bare = Options { credentials: None, ..options.clone() };
     match connect(&bare, &other).await {
-        // Any answer shows that the connection works.
+        // Any answer shows that a connection with the other scheme works.
         Ok(_)
         | Err(
             ConnectError::GrpcProxy { .. }

@@ -44,7 +44,8 @@ pub(super) struct Connector {
     draw: Draw,
     /// Index of the endpoint in use, or of the next to try.
     index: usize,
-    /// The last endpoint failed: the next attempt asks the other endpoints side by side.
+    /// Whether the last endpoint failed: the next attempt then asks the other endpoints side by
+    /// side.
     has_failed: bool,
     round: Round,
     connections: u64,

@@ -1,4 +1,4 @@
-//! etcd's wire format and the core's vocabulary, field by field.
+//! Converts between etcd's wire format and the core's types, field by field.
 
 use etcd_client::proto::{PbEvent, PbKeyValue, PbResponseHeader, PbTxnOpResponse, PbTxnResponse};
 use etcd_client::{

@@ -96,7 +96,7 @@ impl Fault {
             code::INVALID_ARGUMENT if is("too many operations") => {
                 Reply::Refused(Refusal::TooManyOperations { said })
             }
-            // Another member may be the leader.
+            // Another member may be the leader, and may carry the request out.
             code::FAILED_PRECONDITION if is("not leader") => return None,
             code::INVALID_ARGUMENT
             | code::NOT_FOUND

@@ -1,9 +1,9 @@
 //! Whether the server at an endpoint is an `etcd grpc-proxy`.
 //!
 //! Such a proxy renews a lease by itself. The proxy answers a keep-alive with its own latest
-//! renewal, which may be older than the keep-alive: our deadline would be too late (ruling 3).
-//! Members of etcd from 3.4 on serve gRPC's health checks to all clients; the proxy up to 3.7.3
-//! never does.
+//! renewal, which may be older than the keep-alive: our deadline would be too late (ruling 3 of
+//! [`tenure_core::etcd`]). Members of etcd from 3.4 on serve gRPC's health checks to all clients;
+//! the proxy up to 3.7.3 never does.
 
 use etcd_client::{Channel, Error};
 use http::header::{CONTENT_TYPE, TE};

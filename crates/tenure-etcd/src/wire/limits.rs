@@ -1,12 +1,13 @@
-//! The maximum number of unary calls that are under way at the same time. The limit is by classes,
-//! which do not wait for each other.
+//! The maximum number of unary calls that are under way at the same time. Each class of calls has
+//! its own limit, and no class waits for another.
 
 use tenure_core::etcd::{Act, Keys, Op, Read, Txn};
 const CANDIDATES: usize = 64;
 /// The maximum number of observers' queries under way, queries of gone callers included. Other
 /// calls must not wait behind observers' queries.
 const OBSERVERS: usize = 32;
-/// Calls of the lease: the core has one of each kind, and few leases to revoke.
+/// The limit for calls of the lease: the core has at most one of each kind under way, and few
+/// leases to revoke.
 const LEASE: usize = 8;
 
 /// Classes of calls. All elections share one lease: calls of the lease never wait behind calls of
@@ -48,9 +49,10 @@ pub(super) fn kind(op: &Op) -> Kind {
     }
 }
 
-/// Whether the call confirms a renewal, or reads the term of etcd. Only a confirmation deletes a
-/// key that does not exist. Only a read of the term reads single keys without a condition:
-/// candidates have a condition, and observers read all keys of an election.
+/// Whether the call confirms a renewal, or reads the term of etcd. A confirmation is the only call
+/// that deletes a key which does not exist. A read of the term is the only call that reads single
+/// keys without a condition: candidates have a condition, and observers read all keys of an
+/// election.
 fn is_confirmation(txn: &Txn) -> bool {
     let is_single = |act: &Act| matches!(act, Act::Read(Read { keys: Keys::One(_), .. }));
     let Txn { when, then, otherwise } = txn;
@@ -77,7 +79,7 @@ mod tests {
             Txn { when, then, otherwise: vec![one(), one()] }
         };
         assert_eq!(kind(&Op::Txn(confirms(0, "e/1"))), Kind::Lease);
-        // A leaving candidate's transaction, which must not be repeated.
+        // A leaving candidate's transaction also deletes a key, but must not be repeated.
         assert_eq!(kind(&Op::Txn(confirms(7, "e/1"))), Kind::Candidate);
         assert!(!confirms(0, "e/2").deletes_nothing());
         let there = Compare::Created { key: "e/1".into(), revision: 0 };

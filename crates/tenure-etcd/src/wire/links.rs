@@ -1,4 +1,4 @@
-//! The endpoint in use, and its login; the `connector` makes them.
+//! The connection in use, and its login; the `connector` makes both.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};

@@ -72,7 +72,7 @@ impl Login {
         let token = answer.token();
         let mut header = HeaderValue::from_str(token)
             .map_err(|_| Error::InvalidArgs("the token is no text of one line".to_owned()))?;
-        // Logs leave the header out.
+        // Logs leave out a header that is marked as sensitive.
         header.set_sensitive(true);
         self.token.set(Some(header));
         Ok(left(token, wall_time()))
@@ -110,7 +110,8 @@ fn left(token: &str, now: SystemTime) -> Option<Duration> {
     if signature.is_empty() || parts.next().is_some() {
         return None;
     }
-    // A JSON string cannot hold this pattern, because a backslash precedes each quote in a string.
+    // A JSON string cannot hold the pattern `"exp":`, because a backslash precedes each quote in a
+    // string.
     let claims = String::from_utf8(decoded(claims)?).ok()?;
     let (_, said) = claims.split_once(r#""exp":"#)?;
     let said = said.trim_start();
@@ -156,7 +157,7 @@ mod tests {
     fn signed_token_names_its_end() {
         let at = |seconds| UNIX_EPOCH + Duration::from_secs(seconds);
         assert_eq!(left(SIGNED, at(1_789_999_700)), Some(Duration::from_secs(300)));
-        // The same token by a clock that is far ahead of etcd's clock.
+        // By a clock that is far ahead of etcd's clock, the time of the token is over.
         assert_eq!(left(SIGNED, at(1_790_000_000)), None);
         assert_eq!(left(SIGNED, at(1_790_000_001)), None);
         for other in ["", "FXvpVZaKTzGGfFsA.12", "a.b.c", "..", "a.!.c", "eyJh.eyJh.", "a.e30.c.d"]

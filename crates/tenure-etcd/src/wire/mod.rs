@@ -100,7 +100,7 @@ impl Wire {
         let first = Lane::new();
         let then = Lane::new();
         let (links, connector) = connector::new(options, first.incoming.clone());
-        // Only the core asks, with a bounded number of open requests.
+        // The channels need no bound: only the core sends, and it bounds its open requests.
         let (beats, beat_requests) = mpsc::unbounded_channel();
         let (watches, watch_requests) = mpsc::unbounded_channel();
         let beating = beat::run(links.clone(), beat_requests, first.incoming.clone());

@@ -82,8 +82,8 @@ async fn ask(
     Ok((connection, serves))
 }
 
-/// Resolves when a linearizable read is answered. A refusal is an answer, too: etcd checks the user
-/// after it has found its leader.
+/// Waits until the member answers a linearizable read. A refusal is an answer, too: etcd checks the
+/// user after it has found its leader.
 async fn serves(mut client: Client) {
     let options = || Some(GetOptions::new().with_count_only());
     while let Err(error) = client.get("\0", options()).await {

@@ -74,7 +74,7 @@ pub(super) enum Step {
 }
 
 impl Live {
-    /// A stream on which this watch was asked for.
+    /// A stream that has just opened, and on which the watch `first` was asked for.
     pub(super) fn new(link: Arc<Link>, stream: WatchStream, first: CallId) -> Self {
         let (sender, answers) = stream.split();
         let (orders, taken) = mpsc::unbounded_channel();
@@ -93,7 +93,7 @@ impl Live {
         self.creating.push_back(call);
         self.watches.insert(call);
         self.silent.get_or_insert_with(clock::now);
-        // If the writer has ended, so has the stream.
+        // The send fails if the writer has ended; then the stream has ended, too.
         let _ = self.orders.send(Order::Watch { id: id(call), watched });
     }
 
@@ -247,7 +247,7 @@ async fn write(mut sender: WatchRequestSender, mut orders: mpsc::UnboundedReceiv
             Order::Cancel { id } => sender.cancel(id).await,
         };
         if written.is_err() {
-            // The reader sees the failure, too.
+            // The reader of the stream sees the failure, too, and acts on it.
             return;
         }
     }

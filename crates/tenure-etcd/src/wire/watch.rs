@@ -154,7 +154,7 @@ impl Watches {
                 self.ask_waiting().await;
             }
             Op::Unwatch { watch } => {
-                // The core may send this request because the time of the watch is over. Handle the
+                // The core may send an `Unwatch` because the time of the watch is over. Handle the
                 // end of that time first.
                 self.on_due().await;
                 self.forget(watch);
@@ -214,7 +214,7 @@ impl Watches {
                 self.dues.insert((watch.due, call));
             }
             watch.phase = Phase::Waiting;
-            // A revision is reported again as a whole, or not at all.
+            // Forget the events of an incomplete revision: etcd reports the whole revision again.
             watch.joined = Vec::new();
             watch.joined_size = 0;
             self.waiting.push_back(call);

@@ -16,7 +16,7 @@ use crate::common::{all, node, run, soon};
 use crate::connected;
 use crate::store::Store;
 
-/// In seconds: no renewal comes while a case runs, so calls can be counted.
+/// In seconds, and so long that no renewal comes while a case runs: the case counts calls.
 const LEASE: u64 = 60;
 
 const LOOK: Duration = Duration::from_millis(10);
@@ -40,7 +40,7 @@ enum Target {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Miss {
     Cut,
-    /// Neither this call nor another one of the connection gets any further message.
+    /// The connection stays open, and passes no further message of any call.
     Silence,
     /// The connection is closed before the request arrives: etcd did not carry it out.
     Lost,
@@ -50,8 +50,9 @@ impl Target {
     const ALL: [Self; 6] =
         [Self::Term, Self::Grant, Self::Create, Self::Win, Self::Leave, Self::Revoke];
 
-    /// The number of the call in a campaign, or else in a resignation. The observer has read the
-    /// term before, so that one more read establishes the term.
+    /// The place of the request among the calls of a campaign, or else among the calls of a
+    /// resignation. In this test the term is already known for the observer, so a campaign reads
+    /// the term only once.
     const fn call(self) -> (Option<u32>, Option<u32>) {
         match self {
             Self::Term => (Some(1), None),
@@ -208,7 +209,8 @@ impl Case<'_> {
         Ok(())
     }
 
-    /// Asserts the caught request and its effect on etcd: none if the request was lost.
+    /// Asserts that the proxy caught the expected request, and asserts the effect of the request on
+    /// etcd: none if the request was lost.
     async fn was_caught(
         &self,
         ours: &Node,
@@ -246,7 +248,7 @@ impl Case<'_> {
         Ok(())
     }
 
-    /// The value that keeps the connection open; `None` if the connection is to close.
+    /// Keeps the caught connection open for `Silence`, by the returned value; closes it otherwise.
     fn decide(&self, caught: Catch) -> Option<Catch> {
         match self.how {
             Miss::Silence => Some(caught),
@@ -268,8 +270,8 @@ impl Case<'_> {
         assert!(leader.is_current());
     }
 
-    /// Waits until the node has reported the request without a certain outcome, and has given up
-    /// the connection.
+    /// Waits until the node has reported that the outcome of the request is unknown, and has given
+    /// up the connection.
     async fn told(&self, notices: &mut Notices) {
         let mut expected = self.at.unsure(self.how);
         let mut connected = true;
@@ -286,8 +288,8 @@ impl Case<'_> {
         }
     }
 
-    /// Asserts that the node reported no other uncertain request, and needed one more connection;
-    /// more if the machine stood still for the time of a call.
+    /// Asserts that the node reported no other request of unknown outcome, and connected once more.
+    /// The node may connect more often if the machine stood still for the time of a call.
     async fn told_no_more(&self, ours: &Node, notices: &mut Notices) -> Result<(), Delay> {
         self.heard_no_more(notices)?;
         let connections = soon(ours.counters()).await.unwrap().connections;
@@ -295,14 +297,15 @@ impl Case<'_> {
         if connections > 3 { Err(Delay) } else { Ok(()) }
     }
 
-    /// Takes all notices so far.
+    /// Takes all notices so far. Panics at an unexpected request of unknown outcome, unless its
+    /// answer was only late.
     fn heard_no_more(&self, notices: &mut Notices) -> Result<(), Delay> {
         while let Ok(notice) = notices.try_recv() {
             let Notice::Protocol { event: OwnEvent::Unsure { doing, why }, .. } = notice else {
                 continue;
             };
-            // The watches end with the connection, which does not matter here. The node gives a
-            // connection up after silence for the whole time of a call.
+            // Do not count watches: they end with the connection, which the node gives up after a
+            // silent call.
             let is_known = doing.starts_with("watching") || Some(doing) == self.at.unsure(self.how);
             // A renewal that was under way on the silent connection has no answer either.
             let renews = matches!(self.how, Miss::Silence) && doing.contains("renew");

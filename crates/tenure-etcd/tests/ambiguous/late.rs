@@ -1,4 +1,5 @@
-//! A create that is carried out long after its candidate has left (ruling 5, E4).
+//! A create that is carried out long after its candidate has left (ruling 5, E4 of
+//! `tenure_core::etcd`).
 
 use std::time::Duration;
 
@@ -16,8 +17,8 @@ const LOOK: Duration = Duration::from_millis(10);
 
 tenure_services::on_each_version!(a_late_key, lost_deletion_heals, a_late_key_without_a_lease);
 
-/// Another election keeps the lease alive, so a key that was left behind would block this election
-/// for ever.
+/// Another election keeps the lease alive, so a late key that stays behind would block this
+/// election for ever.
 fn a_late_key(version: Version) {
     let cluster = Cluster::start(version, 1).unwrap();
     run(async {
@@ -28,13 +29,13 @@ fn a_late_key(version: Version) {
         let mut notices = ours.notices();
         let beside = soon(ours.election("beside").unwrap().campaign("ours")).await.unwrap();
         let late = ours.election("late").unwrap();
-        // The test waits for a moment without a renewal, whose calls would be counted.
+        // Begin just after a renewal, so that the trap does not catch a call of a renewal.
         soon(beside.renewed(beside.until())).await.unwrap();
         let held = proxy.trap(CallPart::Request, 1);
         let campaign = tokio::spawn(async move { late.campaign("late").await });
         let held = held.await;
         campaign.abort();
-        // The held request was this create, and its campaign has left.
+        // The held request is the create of this campaign, which was aborted before it won.
         assert!(soon(campaign).await.unwrap_err().is_cancelled());
         wait_for(&mut notices, |notice| matches!(notice, Notice::Disconnected { .. })).await;
         soon(beside.renewed(beside.until())).await.unwrap();
@@ -65,8 +66,8 @@ fn a_late_key(version: Version) {
     });
 }
 
-/// The deletion never arrives, and another election keeps the lease alive. A waiting candidate must
-/// not have to wait for the end of that lease.
+/// The leader's deletion of its key never arrives, and another election keeps the lease alive. A
+/// waiting candidate must not have to wait for the end of that lease.
 fn lost_deletion_heals(version: Version) {
     let cluster = Cluster::start(version, 1).unwrap();
     run(async {
@@ -110,12 +111,14 @@ fn a_late_key_without_a_lease(version: Version) {
         gone(&mut store).await;
         let unknown = async || soon(ours.counters()).await.unwrap().unknown;
         let before = unknown().await;
-        // The create comes after the read that shows the term, and the grant.
+        // Two calls come first: the read that shows the term, and the grant. The third is the
+        // create.
         let held = proxy.trap(CallPart::Request, 3);
         let late = ours.election("late").unwrap();
         let campaign = tokio::spawn(async move { late.campaign("late").await });
         let held = held.await;
-        // The node has repeated a call whose answer was late: the trap caught another call.
+        // The node repeated a call whose answer was late, so the trap caught another call. Give
+        // this trial up.
         if unknown().await > before {
             return;
         }
@@ -128,7 +131,8 @@ fn a_late_key_without_a_lease(version: Version) {
         gone(&mut store).await;
         let before = store.revision().await;
         held.deliver();
-        // Any effect of the create came before this win, and the election can be won at once.
+        // The create was delivered before this win, and had no effect: the rival can win at once,
+        // and its key takes the next revision.
         let leader = soon(rival.election("late").unwrap().campaign("rival")).await.unwrap();
         assert_eq!(leader.fence().number(), before + 1, "nothing was made before it");
         drop(leader);

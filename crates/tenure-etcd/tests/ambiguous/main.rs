@@ -1,6 +1,6 @@
-//! Requests that were carried out though their answers were lost, and a request that was carried
-//! out long after its sender gave it up: neither key nor lease stays behind, the election goes on,
-//! and fences grow.
+//! Requests that were carried out although their answers were lost, and a request that was carried
+//! out long after its sender gave it up. Neither a key nor a lease stays behind, the election goes
+//! on, and fences grow.
 
 #![expect(clippy::unwrap_used, reason = "it is a test")]
 
@@ -17,7 +17,7 @@ use tenure_etcd::Node;
 use crate::common::{seen, seen_after, soon};
 
 /// Makes `ours` connect and open the stream of its watches, so that calls can be counted as long as
-/// the observer is kept. `rival` only leads to be observed, and leaves no key.
+/// the observer is kept. `rival` leads only to give `ours` a leader to observe, and leaves no key.
 async fn connected(ours: &Node, rival: &Node) -> Observer {
     let mut observer = ours.election("elsewhere").unwrap().observe();
     assert_eq!(seen(&mut observer).await, View::Vacant);

@@ -3,7 +3,7 @@
 use tokio::io::AsyncReadExt as _;
 use tokio::net::tcp::OwnedReadHalf;
 
-/// The beginning of an HTTP/2 connection.
+/// Length of the fixed text that opens an HTTP/2 connection.
 pub(crate) const PREFACE: usize = 24;
 const HEAD: usize = 9;
 pub(crate) const DATA: u8 = 0;

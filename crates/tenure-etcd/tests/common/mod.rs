@@ -115,8 +115,8 @@ pub(crate) fn told(cluster: &Cluster, words: &[&str]) -> String {
     tries.unwrap_or_else(|| cluster.etcdctl(words).unwrap())
 }
 
-/// Waits until no key and no lease is left. A node that closes gives up after a quarter of its
-/// lease.
+/// Waits until no key and no lease is left. A node that closes stops waiting for its deletions
+/// after a quarter of its lease, so keys may stay until the lease ends.
 pub(crate) async fn until_empty(cluster: &Cluster) {
     let keys = || cluster.etcdctl(&["get", "--prefix", "", "--keys-only"]);
     let leases = || cluster.etcdctl(&["lease", "list"]);
@@ -211,7 +211,7 @@ impl Line {
         (header.unwrap_or_else(|| panic!("no header: {answer}")), answer.reply)
     }
 
-    /// The answer to a request that etcd answers without a header, or not at all.
+    /// The reply to a request, if the header of the answer does not matter.
     pub(crate) async fn reply(&mut self, op: Op) -> Reply {
         self.ask_within(PATIENCE, op).await.reply
     }

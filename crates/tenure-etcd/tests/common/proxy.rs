@@ -49,7 +49,7 @@ impl Catch {
         let _ = self.verdict.send(Verdict::Cut);
     }
 
-    /// Sends only the held request on its way to the server.
+    /// Sends the held request on to the server, and nothing else.
     pub(crate) fn deliver(self) {
         assert!(self.verdict.send(Verdict::Deliver).is_ok());
     }

@@ -1,4 +1,4 @@
-//! A candidate of ours, a process of its own, with the output of the Go program.
+//! A candidate of ours in its own process, which prints the same lines as the Go program.
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -39,7 +39,8 @@ async fn campaign(endpoint: &str, name: &str, value: &str, ttl: u64) {
             loss = leadership.lost() => Some(loss),
             _ = told.recv() => None,
         };
-        // The order matters: a fact that holds after the instant was read held at that instant.
+        // Read the clock first: a leadership that is current after the reading was current at that
+        // instant.
         let until = clock::now().as_nanos();
         match lost {
             None if leadership.is_current() => println!("led {until}"),

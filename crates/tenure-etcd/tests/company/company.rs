@@ -19,14 +19,14 @@ const ELECTION: &str = "company";
 const REIGNS_FOR_A_QUITTER: usize = 5;
 /// The number of contenders at a time.
 const CONTENDERS: usize = 7;
-/// The longest wait, the end of a dead candidate's lease included.
+/// The longest wait for a step. Some steps wait until a dead candidate's lease ends.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// The longest time of an election, below nextest's limit, which would end the test without a
 /// report.
 const LIMIT: Duration = Duration::from_secs(480);
 const BETWEEN_LOOKS: Duration = Duration::from_millis(5);
 
-/// Holds the election on `version` to its end, and judges it.
+/// Runs the election on etcd `version` to its end, and judges its history.
 pub(crate) fn meet(version: Version, seed: u64) {
     let cluster = Cluster::start(version, 1).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -138,7 +138,7 @@ impl<'a> Company<'a> {
             let leader = company.contenders.iter_mut().find(is_first);
             let settled = leader.is_some_and(Participant::look)
                 && company.observers.agree_on(&first.key)
-                // The history comes last, so that no other candidate can have come in between.
+                // Read the history last, so that no other candidate can have come in between.
                 && company.history.queue().first() == Some(&first);
             found = settled.then_some(first);
             settled
@@ -179,8 +179,8 @@ impl<'a> Company<'a> {
         self.wait("who quit is gone", |company| !company.queue().contains(&value)).await;
     }
 
-    /// Whether a candidate of this kind has led: no candidate quits earlier, so that each kind
-    /// leads with any seed.
+    /// Whether a candidate of this kind may quit. A candidate quits only after one of its kind has
+    /// led, so that each kind leads with any seed.
     fn may_quit(&self, one: &Participant) -> bool {
         self.led.contains(&one.kind)
     }
@@ -190,8 +190,7 @@ impl<'a> Company<'a> {
         self.history.queue().into_iter().map(|key| key.value).collect()
     }
 
-    /// Lets the leader depart more often than not, and sometimes some of the waiting candidates, in
-    /// any order.
+    /// Lets the leader depart in most cases, and sometimes some waiting candidates, in any order.
     fn some_depart(&mut self, leader: Key) {
         let goes = !self.rng.once_in(4);
         let waiting = self.queue();

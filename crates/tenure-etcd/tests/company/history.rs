@@ -32,7 +32,7 @@ impl History {
         let history = Self::default();
         let writer = history.clone();
         tokio::spawn(async move {
-            // The stream ends with its client.
+            // Keep the client: the stream ends with its client.
             let _client = client;
             while let Some(answer) = watch.message().await.unwrap() {
                 assert!(!answer.canceled(), "{}", answer.cancel_reason());
@@ -79,7 +79,7 @@ impl History {
         let mut vacant_from = 0;
         let mut leaders = Vec::new();
         for key in self.all() {
-            // All earlier keys are gone once the last of them is gone.
+            // A key was once the first if it outlived all earlier keys.
             let is_first = key.gone.is_none_or(|(gone, _)| gone > vacant_from);
             if is_first {
                 vacant_from = key.gone.map_or(u64::MAX, |(gone, _)| gone);

@@ -72,8 +72,8 @@ impl Participant {
     ) -> Self {
         let value = format!("{kind:?}-{nth}").to_lowercase();
         let log = cluster.folder().join(format!("{value}.log"));
-        // Both are long enough for a machine that stands still for some seconds. The shorter TTL
-        // keeps other candidates from waiting long for the end of a dead candidate's lease.
+        // Both TTLs are long enough for a machine that stands still for some seconds. The shorter
+        // TTL keeps other candidates from waiting long for the end of a dead candidate's lease.
         let ttl = if fate == Fate::Dies { "10" } else { "30" };
         let endpoint = cluster.member(0).endpoint();
         let start = |program: &OsStr, role: &str| {
@@ -163,7 +163,8 @@ impl Participant {
             Some("led") => instant(second?.next()?),
             // Go's package may report a win with a key that is gone, and then its loss.
             Some("lost") if self.kind == Kind::Go => return None,
-            // The process reports when it noticed: the leadership may have been over long before.
+            // The process reports when it noticed its loss: the leadership may have been over long
+            // before.
             Some("lost") => since,
             _ => self.told?,
         };

@@ -32,7 +32,7 @@ fn a_leader_outlives_its_member() {
         let member = cluster.endpoints().iter().position(its).unwrap();
         cluster.member(member).kill().unwrap();
         renewed_twice(&leader).await;
-        // The node goes to a member whose store answers.
+        // The node moved to a member whose store answers.
         let connected = hear();
         assert!(connected.len() > before.len(), "{connected:?}");
         assert_ne!(connected.last(), before.last(), "{connected:?}");

@@ -13,10 +13,10 @@ use crate::common::{
     until_waits,
 };
 
-/// The machine may stand still for this time when work must be dropped.
+/// The test lets the machine stand still for this time at the moment when work must be dropped.
 const MARGIN: Duration = Duration::from_millis(1_500);
 
-/// A member of etcd, and candidates of a lease of 20 s.
+/// A member of etcd, and candidates with a lease of 20 s.
 struct Etcd {
     cluster: Cluster,
     candidates: BTreeMap<&'static str, Node>,
@@ -151,7 +151,8 @@ fn a_lease_revoked_by_hand() {
         assert_eq!(soon(leader.lost()).await, Loss::Revoked);
         let successor = soon(waiting).await.unwrap();
         assert!(successor.fence() > leader.fence());
-        // The same lease carries both elections, and losing one key does not end the other.
+        // A single lease carries both elections. The loss of one election's key does not end the
+        // other leadership.
         assert!(beside.is_current());
         assert_eq!(beside.id(), leader.id());
         cluster.etcdctl(&["lease", "revoke", successor.id()]).unwrap();

@@ -30,9 +30,10 @@ fn many_elections_on_one_lease() {
         let sent = |counters: &Counters, kind| counters.requests.get(kind).copied().unwrap_or(0);
         let more = |kind| sent(&after, kind) - sent(&before, kind);
         assert_eq!(after.elected, 400);
-        // A request that an etcd with a slow disk does not answer in time is repeated.
+        // Skip the counts if the node repeated a request, because an etcd with a slow disk did not
+        // answer in time.
         if after.unknown == 0 {
-            // A renewal is one keep-alive and one transaction for any number of elections: the
+            // A renewal is one keep-alive and one transaction for any number of elections. The
             // first keep-alive may have been sent before the count began, and its transaction
             // after.
             let renewals = more("keep_alive");
@@ -145,14 +146,14 @@ fn leaderships_outlive_a_leader_of_etcd(version: Version) {
             renewed_twice(&leaders[0]).await;
             assert!(leaders.iter().all(|leader| leader.is_current()), "all of them");
             assert_eq!(keys(), keys_before);
-            // Both nodes have another lease.
+            // Wait until both nodes have another lease.
             let mut leases_after = leases();
             while leases_after.len() != 2 || !leases_after.is_disjoint(&leases_before) {
                 until_waits(&cluster, "many/7", &["one", "two"], &mut waiting).await;
                 leases_after = leases();
             }
             leases_before = leases_after;
-            // The lease in the names of the keys is gone.
+            // Wait until the lease in the names of the keys is gone.
             let is_gone = || {
                 let revoked = cluster.etcdctl(&["lease", "revoke", leaders[0].id()]).unwrap_err();
                 revoked.to_string().contains("requested lease not found")

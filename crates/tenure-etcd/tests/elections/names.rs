@@ -44,7 +44,7 @@ fn names_and_namespaces() {
         assert!(matches!(long, Err(CampaignError::Value(_))), "{long:?}");
         assert_eq!(shop.election("").unwrap_err().to_string(), "an election's name is empty");
         assert!(one.is_current() && other.is_current());
-        // A refused campaign leaves nothing behind for which closing would wait.
+        // Closing ends soon, because a refused campaign leaves nothing behind.
         soon(shop.close()).await;
         soon(bank.close()).await;
         until_empty(&cluster).await;

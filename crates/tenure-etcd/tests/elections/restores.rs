@@ -1,4 +1,5 @@
-//! Clusters that are restored from a backup under running participants (rulings 7 and 8).
+//! Clusters that are restored from a backup under running participants (rulings 7 and 8 of
+//! `tenure_core::etcd`).
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -49,8 +50,8 @@ fn with_epoch(cluster: &Cluster, fence_epoch: u16) -> Node {
 
 tenure_services::on_each_version!(restored_store_ends_leaderships);
 
-/// The restored store still has the leader's key and lease; fences after the snapshot are free
-/// again. The leader must not go on.
+/// The restored store still has the leader's key and lease, and gives the fences after the snapshot
+/// a second time. The leader must not go on.
 fn restored_store_ends_leaderships(version: Version) {
     let cluster = Cluster::start(version, 1).unwrap();
     run(async {
@@ -64,7 +65,7 @@ fn restored_store_ends_leaderships(version: Version) {
 
         let file = snapshot(&cluster);
         puts(&cluster, 20);
-        // All processes have seen the latest revision of the store.
+        // Let all processes see the latest revision of the store.
         soon(leader.renewed(leader.until())).await.unwrap();
         let late = soon(one.election("f").unwrap().campaign("one")).await.unwrap();
         cluster.restore(&file, &Restore::default()).unwrap();
@@ -73,7 +74,7 @@ fn restored_store_ends_leaderships(version: Version) {
         assert_eq!(soon(late.lost()).await, Loss::Reset);
         let successor = soon(waiting).await.unwrap();
         assert!(sees(&mut observer, "two").await, "and that it may have missed something");
-        // Nothing is left behind.
+        // Only the key of the candidate `two` is left.
         until_stored(&cluster, "e", &["two"]).await;
 
         let again = soon(one.election("f").unwrap().campaign("again")).await.unwrap();
@@ -138,7 +139,7 @@ fn other_cluster_is_ignored() {
     });
 }
 
-/// An endpoint that leads to another cluster is passed over: the node finds the right one again.
+/// The node passes over an endpoint of another cluster, and finds the right cluster again.
 #[test]
 fn foreign_endpoint_is_passed_over() {
     let (right, wrong) = std::thread::scope(|scope| {
@@ -149,7 +150,7 @@ fn foreign_endpoint_is_passed_over() {
         let both = [right.endpoints(), wrong.endpoints()].concat();
         let one = node(&options(&both), 10);
         let mut notices = one.notices();
-        // On a busy machine the other cluster might be the first to answer.
+        // On a busy machine the other cluster's member might answer first, so stop it meanwhile.
         wrong.member(0).stop().unwrap();
         let leader = soon(one.election("e").unwrap().campaign("one")).await.unwrap();
         wrong.member(0).cont().unwrap();

@@ -1,4 +1,4 @@
-//! A member that stands still, and whose endpoints are tried before one that serves.
+//! A member stands still, and the node tries the member's endpoints before an endpoint that serves.
 
 use std::time::Duration;
 
@@ -11,13 +11,13 @@ use crate::common::{Line, PATIENCE, node, options, read, run, soon, then};
 
 tenure_services::on_each_version!(a_silent_member);
 
-/// The most trials that miss the moment, as on a busy machine.
+/// The most trials that may miss the critical moment on a busy machine.
 const TRIALS: usize = 12;
 
 /// etcd's leader stands still just before a renewal, and the member that is asked has not noticed:
 /// the renewal hangs for a quarter of the lease. The next two endpoints are addresses of that
-/// leader. The others elect a new leader before the lease ends, and the leadership stays. Asked one
-/// by one, these two endpoints would cost another quarter each.
+/// leader. The other members elect a new leader before the lease ends, and the leadership stays. If
+/// the node asked the endpoints one by one, these two would cost another quarter of the lease each.
 fn a_silent_member(version: Version) {
     let cluster = ClusterConfig::new(version, 3)
         .argument("--heartbeat-interval=50")
@@ -41,7 +41,7 @@ async fn the_leader_stands_still(cluster: &Cluster) -> bool {
     let node = node(&patient.check().unwrap(), LEASE);
     let mut notices = node.notices();
     let held = soon(node.election("e").unwrap().campaign("one")).await.unwrap();
-    // A renewal comes after 4 s, a third of the lease, or an eighth of that earlier.
+    // A renewal comes 4 s (a third of the lease) after the last, or up to 0.5 s earlier.
     let renewals = async || {
         let counters = node.counters().await.unwrap();
         counters.requests.get("keep_alive").copied().unwrap_or_default()

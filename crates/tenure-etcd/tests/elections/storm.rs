@@ -21,7 +21,7 @@ fn leader_survives_campaign_storm() {
         let Err(ExpiredLease { bare }) = told else { return };
         let lasts = Duration::from_secs(lease);
         // Both clients renew after a third of the lease. The node gives a call up after another
-        // quarter.
+        // quarter of the lease.
         assert!(bare > lasts / 2, "lost, and a bare client was answered within {bare:?}");
     }
     panic!("etcd has no time to renew a single lease");

@@ -15,7 +15,8 @@ const LEASE: u64 = 20;
 
 tenure_services::on_each_version!(a_large_value, a_large_value_in_a_key_of_ours);
 
-/// The node overwrites the value, and all leaderships of the process go on.
+/// Another client writes a value above our limit into a key of the node. The node overwrites the
+/// value, and all leaderships of the process go on.
 fn a_large_value_in_a_key_of_ours(version: Version) {
     let config = ClusterConfig::new(version, 1).argument("--max-request-bytes=16777216");
     let cluster = config.start().unwrap();
@@ -58,9 +59,9 @@ fn is_trouble(notice: &Notice) -> bool {
     }
 }
 
-/// Neither the connection nor a stream is lost, and the process's other elections go on
-/// undisturbed. A candidate behind the leader with the large value waits, and follows it. An
-/// observer reports the value as unreadable.
+/// Another client leads with a value above our limit. Neither the connection nor a stream is lost,
+/// and the process's other elections go on undisturbed. A candidate behind the leader with the
+/// large value waits, and follows it. An observer reports the value as unreadable.
 fn a_large_value(version: Version) {
     let config = ClusterConfig::new(version, 1).argument("--max-request-bytes=16777216");
     let cluster = config.start().unwrap();
@@ -84,7 +85,8 @@ fn a_large_value(version: Version) {
         assert!(matches!(soon(observer.next()).await, Some(Change::View(View::Unknown { .. }))));
         let told = soon(trouble(&mut notices)).await;
         assert!(told.contains("cannot be used") && told.contains("found 52"), "{told}");
-        // The other client writes again and again, there and as a candidate in the other elections.
+        // The other client writes again and again, as the leader of `large` and as a candidate of
+        // `kept`.
         for _ in 0..2 {
             for key in ["large/9", "kept/9"].into_iter().cycle().take(6) {
                 theirs.ask(then(vec![put(key, &value, lease)])).await;
@@ -95,7 +97,8 @@ fn a_large_value(version: Version) {
         theirs.ask(then(vec![delete("large/9")])).await;
         let won = soon(campaign).await.unwrap();
         assert!(won.is_current() && kept.is_current());
-        // The observers see no change. A watch may be lost when megabytes of other data delay it.
+        // The observers see no change, except for a gap: a watch may be lost when megabytes of
+        // other data delay it.
         for observer in &mut observers {
             let more = tokio::time::timeout(Default::default(), observer.next()).await;
             let same = matches!(more, Ok(Some(Change::Reset | Change::View(View::Unknown { .. }))));

@@ -21,7 +21,7 @@ use tenure_testkit::facts;
 
 use crate::stage::{Fact, Scenes, Stage};
 
-/// The order is that of the sources of the sentences.
+/// The facts stand in the order in which their sources state them.
 static FACTS: [&[Fact]; 5] =
     [leases::FACTS, transactions::FACTS, quorum::FACTS, snapshots::FACTS, restores::FACTS];
 

@@ -33,7 +33,8 @@ fn bumped() -> Restore {
     Restore { tool: Some(Version::Newest), arguments, token: None }
 }
 
-/// A cluster at revision 4, a snapshot of that, and the cluster at revision 9.
+/// Makes a cluster, takes a snapshot at revision 4, and writes on until revision 9. Returns the
+/// cluster and the snapshot.
 async fn past(stage: &Stage) -> Result<(Cluster, PathBuf), Failure> {
     let cluster = stage.own()?;
     let mut client = connect(&cluster, 0).await?;

@@ -23,15 +23,15 @@ const OTHERS: [usize; 2] = [1, 2];
 /// the newest revision, and the term of the others.
 ///
 /// The others start anew while the first is stopped, as for [`minority`](crate::quorum::minority),
-/// and once more when all entries are written. Messages of the first leader among them wait at the
+/// and once more when all entries are written. Some messages of the earlier leader wait at the
 /// stopped member, but these messages are not of the last term. The stopped member must not stand
-/// for election when it goes on: 3.4 would let it do so at once. Leaders survive a machine that
-/// stands still for some seconds.
+/// for election when it goes on: 3.4 would let it do so at once. The election timeout is long, so
+/// that leaders survive a machine that stands still for some seconds.
 async fn brought_up_to_date(version: Version) -> Result<(Cluster, i64, u64), Failure> {
     let config = ClusterConfig::new(version, 3).argument("--heartbeat-interval=300");
     let config = config.argument("--election-timeout=3000").argument("--pre-vote=true");
     let config = config.argument("--snapshot-count=10");
-    // 3.4 keeps 5,000, and more until its next snapshot.
+    // etcd 3.4 keeps 5,000 entries, and more until its next snapshot.
     let (config, missed) = match version {
         Version::Oldest => (config, 5_500),
         Version::Newest => (config.argument("--snapshot-catchup-entries=5"), 60),

@@ -30,7 +30,8 @@ fn expired_tokens(version: Version) {
         let first = line.watch(Keys::One("poor/a".into()), 0).await;
         let expired = Duration::from_secs(3);
         assert!(line.is_silent(expired).await);
-        // Each kind of request notices the end, logs in again and is carried out.
+        // Each kind of request notices that its token has expired, logs in again, and is carried
+        // out.
         let (_, done) = line.ask(then(vec![put("poor/b", "", lease)])).await;
         assert_eq!(done, Reply::Txn { succeeded: true, found: vec![] });
         assert!(line.is_silent(expired).await);
@@ -72,7 +73,7 @@ fn more_logins_than_streams(version: Version) {
         for nth in 0..WATCHES {
             let call = line.watch(Keys::One(key(nth).as_str().into()), 0).await;
             watches.push((call, Vec::new()));
-            // A new user makes all earlier tokens too old.
+            // A new user makes etcd refuse all earlier tokens.
             cluster.etcdctl(&["user", "add", &format!("user-{nth}:{PASSWORD}")]).unwrap();
             for (nth, (_, written)) in watches.iter_mut().enumerate() {
                 let (header, _) = line.ask(then(vec![put(&key(nth), "", lease)])).await;
@@ -259,7 +260,7 @@ fn outlived(cluster: &Cluster, enough: impl Fn(&NoticeCounts) -> bool) {
                 asked[nth] = watches(node).await;
                 told[nth].take(&mut notices[nth]);
             }
-            // All watches are open once a lease was renewed.
+            // All watches are open once a lease was renewed, and must not be asked for again.
             let as_before = *open.get_or_insert(asked) == asked;
             let late = told.iter().any(|told| told.late > 0);
             assert!(as_before || late, "watches were asked for again");
@@ -285,7 +286,7 @@ fn another_password_is_told(version: Version) {
     another_password(version, "");
 }
 
-/// The failure shows long before the token ends.
+/// The failed login shows long before the token ends.
 #[test]
 fn wrong_password_shows_with_signed_tokens() {
     another_password(Version::Newest, ",ttl=600s");

@@ -76,7 +76,7 @@ fn login_refused_at_one_endpoint() {
         let node = node(&options.clone().check().unwrap(), 60);
         let leader = soon(node.election("poor/e").unwrap().campaign("poor")).await.unwrap();
         soon(leader.resign()).await;
-        // No user is left that could log in.
+        // The only cluster that knows the user is dead.
         right.member(0).kill().unwrap();
         let refused = soon(node.election("poor/e").unwrap().campaign("poor")).await;
         let why = refused.map(drop).unwrap_err().to_string();

@@ -23,7 +23,7 @@ fn with_two_elections(version: Version) -> Cluster {
     cluster
 }
 
-/// Refusals of etcd, each once, in words.
+/// The text of each refusal by etcd, each text once.
 fn obstacles(notices: &mut Receiver<Notice>) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     while let Ok(notice) = notices.try_recv() {
@@ -36,7 +36,8 @@ fn obstacles(notices: &mut Receiver<Notice>) -> BTreeSet<String> {
 
 tenure_services::on_each_version!(lost_right_ends_one_election);
 
-/// All leaderships of the process end with their lease; then it leads again where it has rights.
+/// All leaderships of the process end with their lease. Then the process leads again where it has
+/// rights.
 fn lost_right_ends_one_election(version: Version) {
     let cluster = with_two_elections(version);
     run(async {
@@ -69,8 +70,8 @@ fn lost_right_ends_one_election(version: Version) {
         };
         assert!(told.contains(&format!("etcd refuses {doing}: {DENIED}")), "{told:?}");
 
-        // The other election gets a new lease: its key waits behind the key on the old lease, if
-        // the old key still exists.
+        // The process contends with a new lease: its new key waits behind its key on the old lease,
+        // if that key still exists.
         let again = soon(election(&us, "one").campaign("us again")).await.unwrap();
         assert!(again.fence() > one.fence());
         assert_ne!(again.id(), one.id());
@@ -102,7 +103,8 @@ fn reader_on_debians_etcd() {
         let one = soon(us.election("one").unwrap().campaign("us")).await.unwrap();
         let two = soon(us.election("two").unwrap().campaign("us")).await.unwrap();
         only_read(&cluster);
-        // etcd needs no right for a renewal, and the process only reads.
+        // etcd demands no right for a renewal, and the transaction that confirms the renewal only
+        // reads.
         renewed_twice(&one).await;
         assert!(two.is_current());
         assert_eq!(obstacles(&mut notices), BTreeSet::new());
@@ -113,14 +115,13 @@ fn reader_on_debians_etcd() {
         let rivals = rival.election("two").unwrap();
         let mut waiting = Box::pin(rivals.campaign("rival"));
         until_waits(&cluster, "two", &["us", "rival"], &mut waiting).await;
-        // The key's lease lives on.
+        // The process goes on renewing the lease of the key, so no other candidate wins.
         tokio::select! {
             () = renewed_twice(&one) => {}
             won = &mut waiting => panic!("{won:?} beside the key"),
         }
         let told = obstacles(&mut notices);
         assert_eq!(told, [format!("two: etcd refuses deleting the key: {DENIED}")].into());
-        // The right is given back.
         permit(&cluster, "two/");
         let successor = soon(waiting).await.unwrap();
         assert!(successor.fence() > two.fence());

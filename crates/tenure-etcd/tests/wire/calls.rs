@@ -28,7 +28,7 @@ fn calls(version: Version) {
 async fn leases(line: &mut Line) {
     let granted = line.ask(Op::Grant { lease: LEASE, ttl: 600 }).await.1;
     assert_eq!(granted, Reply::Granted { ttl: 600 });
-    // A lease of the same id would not be ours.
+    // etcd refuses a second grant of the same id, because that lease may belong to another process.
     assert_eq!(line.reply(Op::Grant { lease: LEASE, ttl: 600 }).await, Reply::LeaseExists);
     // Opening the stream is one renewal, and each request has an answer of its own.
     for _ in 0..3 {
@@ -42,7 +42,7 @@ async fn leases(line: &mut Line) {
     assert_eq!(alive, Reply::Alive { ttl: Some(600) });
     assert_eq!(line.ask(Op::Revoke { lease: LEASE }).await.1, Reply::Revoked);
     assert_eq!(line.reply(Op::Revoke { lease: LEASE }).await, Reply::LeaseGone);
-    // The open stream brings an answer without a TTL.
+    // After the revocation the open stream brings an answer without a TTL.
     assert_eq!(line.reply(Op::KeepAlive { lease: LEASE }).await, Reply::Alive { ttl: None });
     let granted = line.ask(Op::Grant { lease: LeaseId(1), ttl: 1 }).await.1;
     assert_eq!(granted, Reply::Granted { ttl: 2 }, "etcd grants no shorter ones");
@@ -92,8 +92,8 @@ async fn transactions(line: &mut Line) {
     assert_eq!(key_of(left), None);
 }
 
-/// A key moves to another lease, and its value is written without the lease; both leases are
-/// renewed side by side.
+/// Both leases are renewed side by side. A key moves from one lease to the other, and a write of
+/// its value does not name the lease.
 async fn moves(line: &mut Line) {
     let other = LeaseId(0x77);
     for lease in [LEASE, other] {
@@ -127,7 +127,7 @@ async fn moves(line: &mut Line) {
     let done = |reply: &Reply| matches!(reply, Reply::Txn { succeeded: true, .. });
     assert!(done(&line.ask(shift(LEASE, other)).await.1));
     assert!(done(&line.ask(say("said")).await.1));
-    // The lease is gone, and does not come back.
+    // The key is no longer on the first lease, so no move from that lease succeeds.
     let Reply::Txn { succeeded: false, found: at } = line.ask(shift(LEASE, LEASE)).await.1 else {
         panic!("it was moved")
     };
@@ -156,7 +156,7 @@ async fn refusals(line: &mut Line) {
     assert_eq!(refused, Reply::Refused(Refusal::Other { said }));
 }
 
-/// More calls than are under way at once: each has one answer.
+/// More calls than may be under way at once: each call has one answer.
 async fn many_at_once(line: &mut Line) {
     let look = || then(vec![read_all("m", Pick::First)]);
     let calls: Vec<_> = (0..500).map(|_| line.send(PATIENCE, look())).collect();

@@ -43,13 +43,14 @@ fn large_answer_breaks_no_link() {
         let told = line.answer(watch).await;
         assert!(matches!(told.reply, Reply::Changed(_)), "the watch goes on: {told}");
         assert!(!line.was_disconnected());
-        // A read of the key alone succeeds. In its answer 3.7 leaves out the lease as well as the
-        // value.
+        // A read of the key alone succeeds. In its answer, etcd 3.7 leaves out the lease as well as
+        // the value.
         let keys = Keys::Prefix("s/".into());
         let key = Act::Read(Read { keys, pick: Pick::First, keys_only: true });
         let key = found(line.reply(then(vec![key])).await).unwrap();
         assert_eq!((key.key, key.value), ("s/theirs".into(), "".into()));
-        // A watch reports such a key; a watch of deletions reports only its end.
+        // A watch reports the key with the large value. A watch of deletions reports only the key's
+        // end.
         let all = line.watch(Keys::Prefix("s/".into()), 0).await;
         let keys = Keys::Prefix("s/".into());
         let gone = line.send(PATIENCE, Op::Watch { keys, from: 0, deletions: true });
@@ -97,7 +98,8 @@ fn a_member_that_stands_still() {
         let ended = line.answer(open).await;
         assert!(is_unknown(&ended), "{ended}");
         cluster.member(0).cont().unwrap();
-        // A part of the answers has arrived. The next answers belong to the next requests.
+        // Answers to the earlier requests may have arrived late. The next answers must belong to
+        // the next requests.
         let other = LeaseId(10);
         assert_eq!(
             line.ask(Op::Grant { lease: other, ttl: 90 }).await.1,
@@ -113,7 +115,7 @@ fn a_member_that_stands_still() {
     });
 }
 
-/// The first endpoint is dead, the connected member dies: the next one is used.
+/// The first endpoint is dead, and the connected member dies: the node uses the next endpoint.
 #[test]
 fn the_next_endpoint_is_used() {
     let cluster = Cluster::start(Version::Newest, 3).unwrap();
@@ -142,7 +144,8 @@ fn the_next_endpoint_is_used() {
     });
 }
 
-/// Asked one by one, each silent endpoint would take the whole time of the call.
+/// If the wire asked the endpoints one by one, each silent endpoint would take the whole time of
+/// the call.
 #[test]
 fn endpoints_are_asked_side_by_side() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();

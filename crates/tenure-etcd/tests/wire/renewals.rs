@@ -9,8 +9,8 @@ use crate::common::{Line, PATIENCE, run};
 const LEASE: LeaseId = LeaseId(0x77);
 
 /// The answer to the first keep-alive is under way while the lease is revoked, and arrives after
-/// the send of the second keep-alive. As an answer to the second one, it would wrongly show that
-/// the lease is there.
+/// the send of the second keep-alive. If it counted as the answer to the second keep-alive, the
+/// wire would wrongly report a living lease.
 #[test]
 fn late_answers_renew_no_revoked_lease() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();

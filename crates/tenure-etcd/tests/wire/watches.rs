@@ -116,7 +116,7 @@ async fn compacted(line: &mut Line, cluster: &Cluster) {
         reply = line.answer(watch).await.reply;
     }
     assert_eq!(reply, Reply::Compacted { revision: now.revision });
-    // The watch goes on from this revision.
+    // The next watch begins at the newest revision, so it reports only the next change.
     let watch = line.watch(Keys::One("c".into()), now.revision).await;
     assert_eq!(changes(line, watch).await, ["put c"]);
 }

@@ -76,7 +76,7 @@ impl Drop for Member {
     }
 }
 
-/// The time without an owner of the partition.
+/// Runs a round, and returns the time in which the partition had no owner.
 pub(crate) async fn round(
     cluster: &Cluster,
     way: usize,

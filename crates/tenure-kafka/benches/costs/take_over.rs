@@ -86,10 +86,10 @@ fn judge(
         let each = all.iter().copied().map(seconds).collect::<Vec<_>>().join(", ");
         println!("    {name:14} {each}; mean {}", seconds(mean(all)));
     }
-    // A member learns of a change with its heartbeat: the median of a few rounds would be one of
-    // two extremes.
+    // A member learns of a change with its next heartbeat, so the results lie near two extremes.
+    // Compare means: the median of a few rounds would be one of these extremes.
     let [bare, least, most] = [0, 1, 2].map(|nth| mean(&all[nth]).as_secs_f64());
-    // After the group's own time, a record must still be written and read.
+    // The group's hand-over comes first: after it, a record must still be written and read.
     let read = (times.publish_interval + times.fetch_wait).as_secs_f64();
     let grace = exact.grace_period().as_secs_f64();
     println!(

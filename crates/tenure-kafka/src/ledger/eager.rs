@@ -14,8 +14,8 @@ use tenure_core::nele::Partition;
 use super::callbacks::Context;
 
 /// The number of questions to the library's main thread after which earlier readings have ended.
-/// The thread has asked the readings to end before its first answer, and has their replies before
-/// its second answer.
+/// Before its first answer the thread asks the readings to end. Before its second answer the thread
+/// has their replies.
 const QUESTIONS: usize = 3;
 
 /// Waits until the library has ended the readings of an earlier assignment. A change before that

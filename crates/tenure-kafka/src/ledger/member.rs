@@ -228,7 +228,7 @@ impl MemberLoop {
         } else if dead.is_some() || error.rdkafka_error_code().is_some_and(is_for_good) {
             self.over = Some(why);
         } else if is_broken(error) {
-            // The error does not name its partition.
+            // The error does not name its partition, so all readings count as broken.
             self.all_broken(&why.to_string());
         } else {
             tracing::warn!(target: LOG, "{why}");
@@ -276,8 +276,8 @@ impl MemberLoop {
         let due = |refused: &mut Denial| refused.at <= now;
         let Some(refused) = self.refused.take_if(due) else { return };
         let stays = !self.is_dead() && !self.assigned.is_empty();
-        // The classic client ends its session in time unless its coordinator answers: so the
-        // coordinator has answered.
+        // A classic client ends its session in time unless its coordinator answers. The session
+        // lasts, so the coordinator has answered.
         if stays && refused.right == Right::Group && self.begin.silence.is_none() {
             return self.begin.rights.has(Right::Group);
         }
@@ -331,7 +331,7 @@ impl MemberLoop {
         let number = self.begin.rebalances.fetch_add(1, std::sync::atomic::Ordering::SeqCst) + 1;
         let id = RebalanceId(number);
         self.silent_until = None;
-        // An eager strategy names all partitions in each change.
+        // A change by an eager strategy names all partitions, so all readings begin anew.
         self.forget_positions();
         if change == Change::Assigned {
             self.begin.rights.has(Right::Group);

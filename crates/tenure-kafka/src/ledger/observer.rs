@@ -55,7 +55,7 @@ impl Observer {
             consumer: consumer.clone(),
             topic: topic.to_owned(),
             within: protocol.seek,
-            // An observer claims nothing.
+            // An observer claims nothing, so it need not know the topic's identity.
             tells_topic: None,
         };
         let mut ends = Ends::start(query, move |end| {

@@ -97,7 +97,7 @@ mod tests {
         assert!(refused(211));
         rights.has(Right::Topic);
         assert!(!refused(212) && !refused(222));
-        // The right may have been there in the long time without a question.
+        // After a long time without a question, refusals count anew: the right may have been there.
         assert!(!refused(300) && !refused(310));
         assert!(refused(311));
     }

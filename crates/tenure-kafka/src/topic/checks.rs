@@ -35,7 +35,7 @@ pub struct Found {
     pub settings: Vec<(String, Option<String>)>,
 }
 
-/// The fewest copies of a partition.
+/// The fewest copies that a partition must have.
 pub(super) const REPLICATION_MIN: u32 = 3;
 /// The fewest copies that must hold an acknowledged record.
 pub(super) const IN_SYNC_MIN: u32 = 2;

@@ -1,5 +1,5 @@
 //! The topic: makes it as the protocol needs it, or checks it and reports all faults at once
-//! (ruling 6).
+//! (ruling 6 of [`tenure_core::nele`]).
 
 mod checks;
 mod query;

@@ -172,7 +172,8 @@ struct TopicQuery<'a> {
     load: Load,
     admin: Arc<AdminClient<ClientLog>>,
     client: Arc<BaseConsumer<ClientLog>>,
-    /// Dropped after the clients.
+    /// Keeps the thread of [`keep`] running. The field stands after the clients, so that this
+    /// thread drops them last.
     _keeper: Sender<Infallible>,
 }
 
@@ -391,7 +392,7 @@ impl<'a> TopicQuery<'a> {
 
     /// The reason of the last failure since the last call.
     fn reason(&self) -> Option<Reason> {
-        // Errors of connections are in the client's queue.
+        // Each poll notes errors of the client's connections, which wait in the client's queue.
         for _ in 0..EVENTS_MAX {
             drop(self.client.poll(Duration::ZERO));
         }

@@ -60,7 +60,7 @@ pub(crate) fn next(reader: &BaseConsumer) -> Result<BorrowedMessage<'_>, Failure
     Err("nothing is read".into())
 }
 
-/// Whether the library recovers by itself.
+/// Whether the library recovers from this error by itself.
 fn passes(error: &KafkaError) -> bool {
     matches!(
         error.rdkafka_error_code(),

@@ -51,7 +51,7 @@ async fn until(cluster: &Cluster, leader: i32, isr: &[i32]) -> Result<(), Failur
     }
 }
 
-/// The fence of a record: ruling 10.
+/// The fence of a record (ruling 10 of `tenure_core::nele`).
 fn fence(epoch: i32, offset: i64) -> i64 {
     (i64::from(epoch) << 40) + offset
 }

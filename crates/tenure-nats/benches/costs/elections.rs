@@ -19,7 +19,8 @@ pub(crate) async fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
     let ratio = |of: fn(&Rates) -> f64| of(&hundred) / of(&one);
     println!("  bytes: {:.1} times those of one", ratio(|rates| rates.came[1]));
     println!("  processor time here: {:.1} times that of one", ratio(|rates| rates.own));
-    // Calls and replies are batched (ruling 9). They name each of the hundred elections.
+    // Calls and replies are batched (ruling 9 of `tenure_core::allcall`). They name each of the
+    // hundred elections.
     targets.at_most("messages, beside one election", ratio(|rates| rates.came[0]), 2.0, " ×");
     targets.at_most("deliveries, beside one election", ratio(|rates| rates.left[0]), 2.0, " ×");
     Ok(())

@@ -19,7 +19,7 @@ pub(crate) async fn measure(quick: bool, targets: &mut Targets) -> Result<()> {
     println!("load: one election with a leader, heartbeat 1 s; over {span:?}");
     for count in [3, 50, 500] {
         for (mode, callers) in [("all", Callers::All), ("few:3", few)] {
-            // Each participant would hear 500 calls and more replies a heartbeat.
+            // In each heartbeat, each participant would hear 500 calls and even more replies.
             if count == 500 && callers == Callers::All {
                 println!("  500 participants, all: not measured, see docs/internals/simulation.md");
                 continue;

@@ -81,7 +81,7 @@ async fn round(count: u64, took: &mut RoundTimes) -> Result<()> {
         _ = &mut third => return Err("the third best leads".into()),
     };
     took.first.push(clock::now().since(began));
-    // Stop at no particular moment of a round.
+    // The leader stops at a moment that has no relation to the rounds.
     tokio::time::sleep(Duration::from_millis(4_321)).await;
     let stopped = clock::now();
     leadership.resign().await;

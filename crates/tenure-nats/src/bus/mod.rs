@@ -34,7 +34,7 @@ use crate::server::Server;
 const BACKOFF: Backoff =
     Backoff { first: Duration::from_millis(50), longest: Duration::from_secs(2) };
 
-/// The maximum number of unread changes of the connection. Notices beyond are dropped.
+/// The maximum number of unread changes of the connection. Further notices are dropped.
 const NEWS_MAX: usize = 256;
 
 /// The bus reports a loss of messages only if no message was lost for this time before.
@@ -284,7 +284,7 @@ impl Keeper {
                         }
                         continue;
                     }
-                    // Earlier events give the reason.
+                    // The subscription has ended: earlier events give the reason.
                     None => events.recv().await,
                 },
                 event = events.recv() => event,

@@ -100,7 +100,7 @@ fn unread_packets_have_reasons() {
         read(Kind::Call, text.replacen(from, to, 1).as_bytes())
     };
     assert!(changed("", "").is_ok());
-    // Strangers that may only ask can publish on the subject of `Ask`.
+    // A stranger that may only ask must not publish a call on the subject of `Ask`.
     assert_eq!(read(Kind::Ask, text.as_bytes()), Err(Unread::Subject));
     assert_eq!(changed("\"v\":1", "\"v\":2,\"new\":{}"), Err(Unread::Version));
     assert_eq!(read(Kind::Call, b"{\"v\":2}"), Err(Unread::Version));

@@ -41,7 +41,7 @@ pub(crate) async fn elected<F: Future>(what: F) -> F::Output {
     tokio::time::timeout(4 * PATIENCE, what).await.expect("nobody leads")
 }
 
-/// Campaigns until it leads.
+/// Campaigns until the node leads.
 pub(crate) async fn leads(node: &Node) -> Leadership<MayOverlap> {
     elected(node.election(ELECTION).unwrap().campaign(node.who().id.as_str())).await.unwrap()
 }

@@ -31,10 +31,10 @@ fn shifted_with(config: Config, cluster: &Cluster) -> (Node, Arc<AtomicI64>) {
     (builder.start().unwrap(), offset)
 }
 
-/// A step of a minute in the middle of a term, either way: no other node believes the next claim of
-/// that leader, so the leader makes none. The leader stops at the end that was fixed at the grant,
-/// the other node leads, and both never lead at once. With its clock set right, the first node
-/// leads again.
+/// A step of a minute in the middle of a term, forward or back: no other node believes the next
+/// claim of that leader, so the leader makes none. The leader stops at the end that was fixed at
+/// the grant, the other node leads, and both never lead at once. Once its clock is right again, the
+/// first node leads again.
 #[test]
 fn stepped_clock_stops_leader_first() {
     let cluster = Cluster::start(Version::Newest, 1).unwrap();
@@ -75,7 +75,7 @@ async fn steps(step: i64, own: &str, cluster: &Cluster) {
     assert_eq!(one.counters().await.unwrap().elected, 2, "{own}");
 }
 
-/// The next leadership, which begins only when this one is over.
+/// Waits for the next leadership, which begins only when this one is over.
 async fn follows(
     leadership: &Leadership<MayOverlap>,
     next: impl Future<Output = Result<Leadership<MayOverlap>, CampaignError>>,

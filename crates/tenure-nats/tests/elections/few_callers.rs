@@ -50,7 +50,7 @@ fn dead_callers_are_followed() {
     let relay = Relay::start(cluster.server(0).address()).unwrap();
     let (direct, through) = (cluster.server(0).url(), format!("nats://{}", relay.address()));
     run(async {
-        // Their names are in the order of their ranks.
+        // The best two participants have names in the order of their ranks.
         let best = ["a", "b"].into_iter().zip(1..).map(|(id, rank)| (id, node(id, rank, &through)));
         let best: BTreeMap<_, _> = best.collect();
         let first = leads(&best["a"]).await;

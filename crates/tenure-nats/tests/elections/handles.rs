@@ -10,11 +10,11 @@ use tenure_testkit::handles::Group;
 
 use crate::common::{config, start};
 
-/// The machine may stand still for this time when work must be dropped.
+/// The test lets the machine stand still for this time at the moment when work must be dropped.
 const MARGIN: Duration = Duration::from_millis(400);
 
-/// The suite waits 60 s for a leader. A candidate listens for this long, and once more after a void
-/// round: two void rounds fit.
+/// The suite waits 60 s for a leader. A candidate listens for the time of a lease, and again after
+/// each void round, so two void rounds fit.
 const LEASE: Duration = Duration::from_secs(16);
 
 pub(crate) struct Nats {

@@ -25,7 +25,7 @@ const PERMISSIONS: &str = r#"authorization {
 
 tenure_services::on_each_version!(with_permissions_a_stranger_reaches_nobody);
 
-/// Real packets, for replays.
+/// Receives real packets, for replays.
 async fn overheard(stranger: &Client, count: usize) -> Vec<async_nats::Message> {
     let mut bus = stranger.subscribe("tenure.test.*").await.unwrap();
     let mut all = Vec::new();
@@ -131,7 +131,8 @@ fn with_permissions_a_stranger_reaches_nobody(version: Version) {
             let payload = if number % 2 == 0 { again.payload.clone() } else { "not json".into() };
             stranger.publish(format!("tenure.test.{kind}"), payload).await.unwrap();
         }
-        // An allowed packet comes after all of these.
+        // Publish an allowed packet last: the server handles messages in order, so it has then
+        // handled all others.
         stranger.publish("tenure.test.ask", "not json".into()).await.unwrap();
         let unreadable = |counters: &Counters| counters.ignored.get("unreadable").copied();
         let unreadable = |counters: &Counters| unreadable(counters).unwrap_or(0);

@@ -45,7 +45,8 @@ fn late_claims_are_not_believed(version: Version) {
         }
         let successor = leads(&two).await;
         assert!(!leadership.is_current(), "it has stopped before anybody else leads");
-        // Packets of the reconnected node are new; only its old ones must arrive here.
+        // Drop the node: after its reconnection its packets would be new, and only its old packets
+        // must arrive here.
         drop((leadership, one));
         let before = two.counters().await.unwrap();
         relay.open();

@@ -43,8 +43,8 @@ impl Side {
 }
 
 /// Both servers have a leader, and then a route to each other. The leader with the shorter lease
-/// learns of the other, and leads on until its lease ends. The other renews, and leads alone. Both
-/// have started together, and call at about the same time.
+/// learns of the other, and leads on until its lease ends. The other leader renews, and then leads
+/// alone. Both leaders have started together, and call at about the same time.
 #[test]
 fn shorter_lease_is_served_out() {
     let cluster = Cluster::start(Version::Newest, 2).unwrap();

@@ -23,7 +23,8 @@ const OWN: u64 = 0x616c_6c63;
 const SERVERS: u64 = 0x7365_7276;
 const SECOND: u64 = 1_000 * MS;
 
-/// The fault on which a world concentrates.
+/// The fault on which a world concentrates. [`tenure_core::allcall`] lists the promises, (a) to
+/// (d).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// No message is lost, and each takes less than H/2 (H is `heartbeat`), on one server or on
@@ -46,13 +47,13 @@ pub struct Settings {
     pub kind: Kind,
     /// H, the heartbeat, in nanoseconds, like the spans below.
     pub heartbeat: u64,
-    /// L.
+    /// L, the length of a lease.
     pub lease: u64,
-    /// K.
+    /// K, the bound on the skew of wall clocks.
     pub skew: u64,
     /// The bound on a packet's way while no fault delays it (d).
     pub delay: u64,
-    /// ρ.
+    /// ρ, the bound on the drift of clocks.
     pub drift: Drift,
     /// The reaction of a leader to a greater claim.
     pub on_conflict: OnConflict,
@@ -219,7 +220,7 @@ impl Plan {
         let skew = self.own.skew;
         let nodes = self.nodes.len();
         if rng.once_in(16) {
-            // Elections whose entries are too large together for one packet.
+            // So many elections that their entries do not fit into one packet.
             self.elections = (0..16).map(|number| known(&format!("e{number}"))).collect();
         } else {
             self.elections = elections(rng.choose(&[1, 1, 2, 3]));
@@ -275,7 +276,7 @@ impl Plan {
         let Settings { heartbeat, lease, skew, wrong: (nodes, far), .. } = self.own;
         let node = nodes.trailing_zeros() as usize;
         let conditions = &mut self.conditions;
-        // Off by more than 3K + 2H and two delays, or by just less.
+        // Wrong clocks are off by more than 3K + 2H and two delays, or by just less.
         let beyond = 3 * skew + 3 * heartbeat;
         let off = |rng: &mut Rng| {
             let off = if far {

@@ -83,7 +83,7 @@ impl LeasedLeaders {
 
 /// Whether a candidate with precedence over a leader campaigns, or did so at the start of the last
 /// round that could have renewed. A round takes H, others hear the next call within another H, and
-/// presence lasts 5 H/2.
+/// a call shows presence for 5 H/2.
 fn was_outranked(check: &Check<'_, LeasedLeaders>, node: usize, election: usize) -> bool {
     let own = &check.plan.own;
     let recently = own.slow(own.heartbeat * 9 / 2) + own.delay;
@@ -241,8 +241,8 @@ impl Scenario for LeasedLeaders {
         match fact {
             Fact::Crashed { .. } => self.stir(None, now),
             Fact::Campaigns { node, election } => {
-                // The greater claim reaches the former leader before the other participant renews
-                // twice.
+                // Do not count a former leader that campaigns again soon: the greater claim reaches
+                // it before the other participant renews twice.
                 let again = |at: u64| now - at + plan.own.delay <= plan.own.skew / 2;
                 if !self.beaten.remove(&(node, election)).is_some_and(again) {
                     self.stir(Some(election), now + plan.own.listening());

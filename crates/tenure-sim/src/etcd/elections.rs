@@ -12,7 +12,8 @@ pub struct Elections {
     pub records: Records,
     /// The lease in the names of each node's keys, in the node's present life.
     pub(super) names: Vec<Option<LeaseId>>,
-    /// Loss of each process, until the process reports the leaderships that it ended.
+    /// The loss that each process noticed, until the process reports the leaderships that this loss
+    /// ended.
     pub lost: Vec<Option<Lost>>,
     /// The key of the claim that a driver is raising.
     pub key: Bytes,

@@ -131,9 +131,9 @@ impl Foreign {
                         self.ask(Op::Txn(Txn { when, then, otherwise }), out);
                         self.ask(Op::Revoke { lease: self.lease }, out);
                     }
-                    // The candidate only ends its session.
+                    // The candidate ends its session, and does not resign.
                     1 => self.ask(Op::Revoke { lease: self.lease }, out),
-                    // The candidate dies.
+                    // The candidate dies without a message.
                     _ => {}
                 }
             }

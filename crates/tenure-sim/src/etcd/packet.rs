@@ -29,7 +29,7 @@ pub enum Packet {
 pub struct Begin {
     pub life: u64,
     pub node: usize,
-    /// A lease from outside.
+    /// A lease that a program outside gives to the process.
     pub lease: Option<LeaseId>,
 }
 

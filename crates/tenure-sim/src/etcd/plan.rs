@@ -16,7 +16,7 @@ use crate::world::clock::{Clock, TRUE_RATE};
 use crate::world::conditions::{Conditions, Delay, DiskFate, Incident, Site};
 use crate::world::fault::Rates;
 
-/// ρ in parts per billion, each as often as it is listed.
+/// Values of ρ in parts per billion. A value that is listed more often is drawn more often.
 const DRIFTS: [u32; 6] = [100_000_000, 100_000_000, 100_000_000, 20_000_000, 1_000_000, 0];
 /// Salt of the draw that sets the largest number of operations in a transaction.
 const OPERATIONS: u64 = 0x6f70_6572;
@@ -89,7 +89,7 @@ pub fn draw(seed: u64) -> Plan {
     let (names, nodes): (Vec<String>, Vec<NodePlan>) =
         node_plans(&mut rng, lease, drift).into_iter().unzip();
     let count = 1 + rng.below(ELECTIONS.len());
-    // A renewal takes two round trips, one after the other.
+    // Keep round trips short: a renewal takes two, one after the other.
     let longest = rng.choose(&[MS, 10 * MS, 50 * MS, 200 * MS]).min(unit / 40);
     let trip = Delay::Between(longest / 8, longest);
     let (sites, members) = sites(&mut rng, names, drift, storm_ends);
@@ -124,7 +124,8 @@ pub fn draw(seed: u64) -> Plan {
         plan.own.store.revision = FENCE_END - 5 - mix(seed) % 60;
     }
     plan.bend();
-    // The core checks its keys in rotation, and checks expect that it reads all of them.
+    // With two operations in a transaction the core reads its keys in turn. After restores and
+    // meddling the checks expect it to read all of them, so these worlds keep the larger limit.
     let foul = plan.own.restores || plan.own.meddling;
     if !foul && mix(seed ^ OPERATIONS).is_multiple_of(4) {
         plan.own.store.operations = 2;
@@ -196,8 +197,9 @@ impl Plan {
         self.nodes.len() - 1
     }
 
-    /// Twice the longest way of news without faults, in true time. The news comes by a member and a
-    /// watch; a first request may come too early, and a second request follows.
+    /// Twice the longest time, in true time and without faults, until a process hears of a change
+    /// of the store. The news comes by a member and a watch. A first request may come too early,
+    /// and a second request follows.
     #[must_use]
     pub fn news(&self) -> u64 {
         10 * (self.conditions.trip.longest() + self.own.store.latency)
@@ -208,7 +210,7 @@ impl Plan {
 #[derive(Clone, Debug)]
 pub struct Bounds {
     unit: u64,
-    /// ρ.
+    /// ρ, the bound on the drift of clocks.
     pub drift: Drift,
     late: u64,
     trip: u64,
@@ -221,8 +223,8 @@ impl Bounds {
         (u128::from(span) * 1_000_000_000 / u128::from(1_000_000_000 - parts)) as u64
     }
 
-    /// The longest life of an unrenewed lease: the slow clock of a new leader extends it, and its
-    /// revocation is late.
+    /// The longest life of an unrenewed lease: etcd's new leader extends the lease by a slow clock,
+    /// and revokes it late.
     #[must_use]
     pub fn lease(&self) -> u64 {
         self.slow(self.unit) + 1_000 * MS + self.late
@@ -239,7 +241,7 @@ impl Bounds {
         self.timer() + self.unit + 8_000 * MS
     }
 
-    /// How long after the storm every wanted election has a leader.
+    /// The longest time after the storm until every wanted election has a leader.
     ///
     /// ```text
     /// 3u + 2 s              the rest of the storm: late messages, pauses, restarts
@@ -288,8 +290,8 @@ fn node_plans(rng: &mut Rng, lease: u32, drift: Drift) -> Vec<(String, NodePlan)
             lease: rng.once_in(6).then_some(LeaseId(0x1000 + n as i64)),
         };
         if ours.lease.is_some() {
-            // A lease keeps all its keys alive, also the keys of an earlier life: only a campaign
-            // in its election finds such a key.
+            // A lease keeps all its keys alive, also the keys of an earlier life. The process finds
+            // such a key only by a campaign in the key's election.
             ours.campaigns = true;
             ours.abstains = 0;
         }
@@ -353,7 +355,7 @@ fn setting(
         rates,
         late: rng.choose(&[0, 0, 500 * MS, 2_000 * MS]),
         crowded: rng.once_in(3),
-        // The age of a lease from outside is unknown.
+        // The model cannot race with a lease from outside, whose age is unknown.
         racing: rng.once_in(3) && given.is_empty(),
         fixed: !rng.once_in(6),
         given,
@@ -397,7 +399,7 @@ impl Plan {
 
     /// The value with which an application campaigns.
     pub(super) fn first_value(&self, node: usize, number: u64) -> Value {
-        // A key that comes back has the value of the present key.
+        // In worlds with bumped restores, a key that comes back has the value of the present key.
         self.value(node, if self.own.store.focus == Focus::Bumped { 0 } else { number })
     }
 }

@@ -28,7 +28,7 @@ struct Stream {
     /// Number of answers.
     told: u32,
     heard: Time,
-    /// Answers that overtook others.
+    /// Answers that overtook earlier answers, by their numbers.
     early: BTreeMap<u32, Answer>,
 }
 
@@ -108,7 +108,7 @@ impl Process {
         &self.core
     }
 
-    /// Sends the request again to the next member, for a watch that did not open.
+    /// Sends the request of a watch that did not open again, to the next member.
     fn ask_again(&mut self, answer: &Answer, out: &mut Out) -> bool {
         let Reply::Unknown { .. } = answer.reply else { return false };
         let Some(stream) = self.streams.get_mut(&answer.call) else { return false };

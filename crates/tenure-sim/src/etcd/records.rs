@@ -21,7 +21,7 @@ const PAST: usize = 256;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct First {
     pub since: u64,
-    /// The key, if there was any.
+    /// The first key; `None` while the election has no key.
     pub key: Option<KeyValue>,
 }
 
@@ -143,8 +143,8 @@ impl Records {
         match fact {
             Fact::Crashed { node } => {
                 self.asking[node].clear();
-                // The next life may get the same lease from outside, find the key by that lease,
-                // and go on.
+                // End the claims of this life. The next life may get the same lease from outside,
+                // find the key by that lease, and go on.
                 for past in &mut history.elections {
                     let of_node = past.leaderships.iter_mut().filter(|led| led.node == node);
                     of_node.for_each(|led| led.until = led.until.min(now));
@@ -169,7 +169,7 @@ impl Records {
                 self.owners.insert(*lease, (node, life));
             }
             Op::KeepAlive { lease } => {
-                // The lease came from outside.
+                // A lease from outside passes to the next life of its node.
                 let owner = self.owners.entry(*lease).or_insert((node, life));
                 if owner.0 == node {
                     owner.1 = life;
@@ -280,7 +280,7 @@ impl Records {
     }
 }
 
-/// Marks the leaderships that last and for which `is` holds as outside the promise.
+/// Marks leaderships as outside the promise: those that last, and for which `is` holds.
 fn rob(history: &mut History<Details>, now: u64, is: impl Fn(&Leadership<Details>) -> bool) {
     for past in &mut history.elections {
         let held = past.leaderships.iter_mut().filter(|led| led.until > now && is(led));

@@ -299,7 +299,7 @@ impl Scenario for Elections {
 
     /// Allows overlaps if a key or lease was removed, or if the store went back.
     fn may_overlap(check: &Check<'_, Self>, claim: &Claim, other: &Leadership<Details>) -> bool {
-        // The leader's process may have stopped between the win and the claim.
+        // The process may have stopped between its win and this claim, while its key was taken.
         let taken = || check.own.records.is_taken(&check.own.key);
         other.own.robbed || check.own(claim).map_or_else(taken, |own| own.own.robbed)
     }
@@ -421,8 +421,8 @@ impl Run<Elections> {
         Ok(())
     }
 
-    /// Draws the first key of each election next to the claims; the key's create revision is the
-    /// fence.
+    /// Draws the first key of each election beside the claims, in the picture; the key's create
+    /// revision is the fence.
     fn draw_firsts(&mut self, now: u64) {
         if !self.spans.are_kept() {
             return;

@@ -35,7 +35,7 @@ pub struct Answer {
 /// Work for an answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Effort {
-    /// Inputs to cores, and incidents.
+    /// Number of inputs to cores, and of incidents.
     pub events: u64,
     /// Number of other settings.
     pub trials: usize,

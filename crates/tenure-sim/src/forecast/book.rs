@@ -193,7 +193,7 @@ impl Book {
     fn renewed(&mut self, now: u64, until: u64) {
         let counts = self.counts(now);
         let Some(claim) = &mut self.claim else { return };
-        // The first lease is short on purpose.
+        // A first lease is short on purpose, so its rest is no close call.
         let settled = claim.raised > claim.since;
         let was_close = settled && claim.until < now + self.grace && !claim.close;
         let node = claim.node;

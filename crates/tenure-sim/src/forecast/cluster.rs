@@ -198,7 +198,8 @@ impl System for Cluster {
         }
     }
 
-    /// Requests of waiting candidates change nothing while all grants of the leader last.
+    /// A waiting candidate's timers may sleep while all grants of the leader last: its requests
+    /// change nothing.
     fn rest(&self, now: u64, node: usize) -> Option<u64> {
         let claim = self.book.claim.filter(|_| self.calm.contains(&now))?;
         if claim.node == node || now < claim.since + self.settled {

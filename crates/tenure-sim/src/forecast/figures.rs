@@ -22,7 +22,7 @@ pub struct Figures {
     pub attempts: [u64; 8],
     /// Datagrams, while they were counted.
     pub traffic: Traffic,
-    /// Inputs to cores, and incidents.
+    /// Number of inputs to cores, and of incidents.
     pub events: u64,
 }
 

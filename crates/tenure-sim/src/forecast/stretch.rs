@@ -118,7 +118,7 @@ fn go(world: &mut World<Cluster>, question: &Question, plan: &mut Plan, to: u64)
     }
 }
 
-/// Carries out an event, and returns the time until the cluster has healed.
+/// Carries out an event, and returns the span until the cluster has healed.
 fn act_on(world: &mut World<Cluster>, question: &Question, node: usize, act: Act) -> u64 {
     let now = world.now();
     let config = &question.config;

@@ -44,8 +44,8 @@ fn found(question: &Question) -> Findings {
     investigate(std::slice::from_ref(question), 2).unwrap().remove(0)
 }
 
-/// The dead leader's grants end half a round trip after its lease; the ok of another node takes the
-/// other half.
+/// The dead leader's grants end half a round trip after its lease, and the ok of another node takes
+/// half a round trip more.
 #[test]
 fn failovers_wait_for_the_lease() {
     let drills = found(&Question { drills: 400, ..question() }).drills;
@@ -55,7 +55,7 @@ fn failovers_wait_for_the_lease() {
     for drill in &crashes {
         let more = drill.gap.checked_sub(drill.left).unwrap();
         if drill.renewed_before > MS * 1_240 && drill.gap > MS * 5_000 {
-            // The next renewal had been sent, and lengthens the grants of a dead leader.
+            // The dead leader had sent its next renewal, which lengthens its grants.
             assert!(drill.gap < MS * 5_011, "{drill:?}");
             on_their_way += 1;
             continue;
@@ -200,7 +200,7 @@ fn two_nodes_need_both() {
 #[test]
 fn threads_change_no_answer() {
     let all = Question {
-        // Each thread gets pieces of each kind.
+        // With these numbers each thread gets pieces of each kind.
         hours: 14,
         drills: 30,
         loss: 0.05,

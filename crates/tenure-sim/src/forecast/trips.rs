@@ -31,10 +31,10 @@ pub enum TripsError {
     /// Decreasing quantiles.
     #[error("p{upper} is {after:?}, and must be at least p{lower}, which is {before:?}")]
     Decreasing {
-        /// Lower percentile.
+        /// Percentile of `before`.
         lower: f64,
         before: Duration,
-        /// Higher percentile.
+        /// Percentile of `after`.
         upper: f64,
         after: Duration,
     },
@@ -207,7 +207,8 @@ mod tests {
         let trips = RoundTrips::quantiles(&[(50.0, MS), (99.0, MS * 10)]).unwrap();
         let at = |part| trips.quantile(part).as_secs_f64() * 1e3;
         assert!((at(0.5) - 1.0).abs() < 0.01 && (at(0.99) - 10.0).abs() < 0.1);
-        // 1.7 nines are ten times as much, so one nine is 3.88 times.
+        // Between p50 and p99 the round trip grows tenfold, within 1.7 nines. So the next nine
+        // makes it 3.88 times as long.
         assert!((at(0.999) - 38.8).abs() < 2.0, "{}", at(0.999));
         assert!(at(1.0) < 160.0, "{}", at(1.0));
         let ends = RoundTrips::quantiles(&[(50.0, MS), (99.0, MS * 10), (100.0, MS * 12)]).unwrap();

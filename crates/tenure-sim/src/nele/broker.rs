@@ -125,7 +125,7 @@ impl Log {
     fn fetch(&self, from: u64, read: Option<u32>) -> Option<Vec<Record>> {
         let first = self.end - self.records.len() as u64;
         let skip = usize::try_from(from.checked_sub(first)?).ok()?;
-        // A reader that begins after this offset reads on.
+        // The barrier stops only a reader that begins at or before it.
         let barrier = self.barrier.filter(|barrier| from <= *barrier);
         let ended = |read: u32| self.starts.iter().find(|(epoch, _)| *epoch > read);
         if read.and_then(ended).is_some_and(|(_, start)| *start < from) || from > self.end {
@@ -162,7 +162,7 @@ impl Epochs {
 }
 
 impl Stray {
-    /// Makes the record of a stray, in the style of a process.
+    /// Makes a stranger's record, on the model of a process's entry.
     fn says(self, like: &Entry) -> Said {
         let mut entry = Entry { kind: Kind::Claim, ..like.clone() };
         entry.sender.incarnation = 1;
@@ -229,7 +229,7 @@ impl Broker {
         }
     }
 
-    /// Appends an entry sooner or later: waiting appends lose their order.
+    /// Appends an entry at once or after a delay. Delayed entries lose their order.
     fn produce(&mut self, now: Time, from: Place, to: Target, entry: Box<Entry>, out: &mut Out) {
         if self.slow.is_zero() {
             return self.append(from, to, &entry, out);

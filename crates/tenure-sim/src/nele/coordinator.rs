@@ -42,11 +42,11 @@ struct Seat {
 /// Settings of a coordinator.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Terms {
-    /// S.
+    /// S (`session_timeout`).
     pub session: Duration,
-    /// R.
+    /// R (`max_poll_interval`).
     pub rebalance: Duration,
-    /// M.
+    /// M, the number of partitions.
     pub partitions: u32,
     /// Whether all members answer a rebalance before any continues.
     pub classic: bool,
@@ -98,7 +98,8 @@ impl Coordinator {
                 let gave = self.terms.classic && seat.has.iter().any(given);
                 seat.until = until;
                 seat.has = has;
-                // The next rebalance gives these partitions to others.
+                // The member has given partitions back, and the next rebalance gives them to
+                // others.
                 if gave && self.waits.is_none() {
                     self.changed(now);
                 }

@@ -41,7 +41,7 @@ pub struct Settings {
     pub heard: u64,
     /// Longest time from a partition's move until its next owner leads, if no record is lost.
     pub changes: u64,
-    /// ρ.
+    /// ρ, the bound on the drift of clocks.
     pub drift: Drift,
     /// Longest vacancy after a crash, in true time.
     pub vacant: u64,
@@ -199,7 +199,7 @@ pub fn draw(seed: u64) -> Plan {
         faults: Vec::new(),
     };
     let unit = takeover.max(nanos(config.session_timeout));
-    // Applications give their commands one after the other.
+    // Add time for applications, which give their commands one after the other.
     let settles = 3 * changes + 4 * unit + 12 * unit;
     let outline = Outline { unit, trip, drift: config.drift, settles };
     let mut plan = Plan::draw(seed, nodes, outline, own);
@@ -220,7 +220,6 @@ impl Plan {
             self.conditions.incidents.clear();
         }
         let conditions = &mut self.conditions;
-        // If `ordered`, connections keep the order of messages.
         conditions.ordered = self.calm || !rng.once_in(4);
         conditions.incidents.retain(|(_, incident)| match incident {
             Incident::Crash { node, .. } => *node < clients,
@@ -233,7 +232,7 @@ impl Plan {
         }
     }
 
-    /// Leaves only ends of processes; and changes of coordinators, if T allows for them.
+    /// Removes all faults but ends of processes, and changes of coordinators if T allows for them.
     fn calm_down(&mut self, rng: &mut Rng, clients: usize) {
         let unit = self.conditions.unit;
         let ends = self.conditions.storm_ends;

@@ -23,10 +23,10 @@ const DRAWS: u64 = 8;
 const DOUBLES: u64 = 9;
 /// The longest pause of a member before it proposes, or asks again.
 const PAUSE_MAX: Duration = Duration::from_secs(30);
-/// Maximum of the pause before a proposal, in refresh intervals: that of the member at the last
-/// position, after many refused ballots.
+/// The longest pause before a proposal, in refresh intervals: the member at the last position
+/// pauses for so long after many refused ballots.
 const PAUSE: u32 = 12 << 7;
-/// Refresh intervals for all questions and answers between two pauses.
+/// Number of refresh intervals for all questions and answers between two pauses.
 const QUESTIONS: u32 = 64;
 const OPERATORS: usize = 2;
 

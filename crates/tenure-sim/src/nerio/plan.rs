@@ -17,7 +17,7 @@ use crate::world::clock::{Clock, TRUE_RATE};
 use crate::world::conditions::{Conditions, Delay, DiskFate, Incident, Site};
 use crate::world::fault::Rates;
 
-/// ρ in parts per billion, each as often as it is listed.
+/// Values of ρ in parts per billion. A value that is listed more often is drawn more often.
 const DRIFTS: [u32; 8] =
     [100_000_000, 100_000_000, 100_000_000, 250_000_000, 20_000_000, 1_000_000, 1_000, 0];
 pub type Plan = crate::scenario::Plan<NodePlan, Settings>;

@@ -42,7 +42,8 @@ impl Walls {
             0 => Self::Within,
             1 | 2 if calm => Self::Within,
             1 => Self::Beyond,
-            // Members replace each other by waits that ρ alone bounds.
+            // Members of these worlds replace each other after waits that ρ alone bounds, so no
+            // clock is slow.
             2 if !matches!(focus, Focus::Change | Focus::Copies | Focus::Founding) => Self::Slow,
             2 => Self::Within,
             _ => Self::Unread,
@@ -57,7 +58,8 @@ impl Walls {
         }
     }
 
-    /// Nodes with a slow clock neither observe nor verify: both rest on rates.
+    /// Nodes with a slow clock neither observe nor verify, because both rest on the rates of
+    /// clocks.
     pub(super) fn nodes(self, nodes: &mut [NodePlan]) {
         for node in nodes.iter_mut().filter(|node| self == Self::Slow && !node.member) {
             node.observes = false;
@@ -87,7 +89,7 @@ impl Walls {
         let Conditions { seed, storm_ends, .. } = *to;
         let mut rng = Rng::new(seed, STREAM);
         to.reads_wall = true;
-        // Any two clocks within Δ of each other.
+        // Keeps any two clocks within Δ of each other.
         let near = (nanos(skew) / 2).cast_signed();
         let far = if self == Self::Beyond { 4 * near } else { near };
         let mut off = |most: i64| {

@@ -101,7 +101,7 @@ impl Watch {
         let other = (by + 1) % plan.members();
         let about_sender = Message::from(Gone { who: from.who.clone() });
         match draw % 8 {
-            // A member that does not watch the living process.
+            // A forged report: this member does not watch the process, which lives.
             0 if other != by => Some((member(other), about_sender)),
             // Strangers: a report in the name of the supervisor, and a report in the name of
             // another supervisor.

@@ -66,7 +66,7 @@ pub fn seconds(at: u64) -> String {
 /// A sentence that must hold.
 pub trait Property<S: Scenario>: Debug + Default {
     const NAME: &'static str;
-    /// The place of the sentence, as `ruling 4`.
+    /// The place of the sentence in its source, such as `ruling 4`.
     const SOURCE: &'static str;
     /// Whether the property needs clocks that keep to their bound.
     const NEEDS_BOUND: bool = true;
@@ -146,8 +146,8 @@ impl<S: Scenario> Checks<S> for () {
     }
 }
 
-/// Makes a violation. Marked cold, like everything on the way here, so that the usual path stays
-/// short.
+/// Makes a violation. This function and its callers up to the properties are cold, so that the
+/// usual path stays short.
 #[cold]
 #[inline(never)]
 fn wrong<S: Scenario, P: Property<S>>(at: u64, said: String) -> Box<Violation> {

@@ -310,7 +310,8 @@ pub trait Scenario: Sized + Debug + 'static {
         led.is(claim)
     }
 
-    /// Whether a leadership may still be the same when a claim continues it.
+    /// Whether a claim that continues this leadership belongs to it. Otherwise the claim begins
+    /// another leadership.
     fn is_kept(&self, _led: &Leadership<Self::Details>, _now: u64) -> bool {
         true
     }

@@ -153,7 +153,8 @@ impl<S: Scenario> Run<S> {
         let late = role.handle.has_lapsed(fence, context.sample());
         let now = (context.local(), context.wall_now());
         let raised = role.handle.raise(now, fence, until);
-        // The check covers a late decision of the core, although no driver raises that claim.
+        // If the core decided after the claim had lapsed, the checks judge that claim, although no
+        // driver raises it.
         if raised.is_none() && !late {
             // The process slept past the end of the claim.
             return Ok(Some((name.clone(), Command::Resign.into())));
@@ -374,7 +375,7 @@ impl<S: Scenario> System for Run<S> {
                 if let Some(wrong) = self.wrong.take() {
                     return Err(wrong);
                 }
-                // Single moments are not checked during the storm.
+                // During the storm a fault may strike at any moment.
                 if self.plan.calm || context.now >= self.plan.conditions.storm_ends {
                     self.tell(context, Fact::Moment)?;
                 }

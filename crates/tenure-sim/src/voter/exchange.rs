@@ -10,8 +10,8 @@ pub use crate::world::nodes::Place;
 /// The destination of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum To {
-    /// The node to which the URL of this node leads. The number, a draw, decides between several
-    /// nodes behind one route.
+    /// The URL of this node. The number is a draw, which decides between several nodes behind one
+    /// route.
     Url(usize, u64),
     /// The calling node.
     Caller(usize),

@@ -222,7 +222,8 @@ fn nodes(rng: &mut Rng, seed: u64, own: &Settings, config: &Config) -> Vec<(Stri
     let url = |node: usize| known::<VoterUrl>(&format!("http://n{}", number(node)));
     let urls: Arc<[VoterUrl]> = (0..count).map(url).collect();
     let listed = |node: usize| Listed { id: known(&format!("n{node}")), url: urls[node].clone() };
-    // An expected number admits exactly this number of voters.
+    // Two networks and changes of members need a list: an expected number admits exactly this
+    // number of voters.
     let by_list = own.two || own.kind == Kind::Changing || rng.once_in(2);
     let admission = if rng.once_in(4) { Admission::Auto } else { Admission::Operator };
     let late = rng.once_in(2);
@@ -262,7 +263,9 @@ fn nodes(rng: &mut Rng, seed: u64, own: &Settings, config: &Config) -> Vec<(Stri
             config = if_it_works(other, config);
         }
         let seeds = match &config.founding {
-            // The first voter knows no others, and all others know the first.
+            // A list names all voters, which then need no seeds. With two networks, some voters
+            // know the first voter. Without a list, all voters know the first voter and a drawn
+            // voter.
             Founding::List(_) if !own.two => Vec::new(),
             Founding::List(_) => rng.once_in(4).then(|| urls[0].clone()).into_iter().collect(),
             _ => vec![urls[0].clone(), urls[rng.below(count)].clone()],

@@ -46,7 +46,7 @@ crate::tally! {
         breaches,
         /// Lost directories.
         lost,
-        /// Leaders that were asked to give way to a draw of others.
+        /// Leaders that were asked for another draw, and so no longer renewed.
         ways,
     }
 }
@@ -363,8 +363,8 @@ impl Scenario for RegionalVoters {
         plan.own.kind != Kind::Mistaken
     }
 
-    /// Bounds the delay in mode `majority`: a quorum was free a heartbeat and a request ago, and
-    /// each message took a request's time.
+    /// Bounds the delay in mode `majority`: a view is at most a heartbeat and two request times
+    /// late.
     fn patience(plan: &Plan, _: usize) -> Option<u64> {
         let own = &plan.own;
         let config = &plan.own.config;
@@ -440,7 +440,7 @@ impl WithParts for RegionalVoters {
         let plan = check.plan;
         let own = &check.plan.own;
         let timed = matches!(own.kind, Kind::Parted | Kind::Connected) || check.now >= plan.settled;
-        // New voters do not know of each other.
+        // In the beginning the voters do not know of each other.
         let timed = timed && check.now >= 2 * plan.conditions.unit;
         let draws = u32::try_from(check.own.draws.len()).unwrap_or(u32::MAX);
         (timed && own.mode == Mode::Available).then(|| own.change_most(draws.max(1)))
@@ -475,7 +475,8 @@ impl WithParts for RegionalVoters {
 fn operate(plan: &Plan, rng: &mut Rng) -> Ask {
     let node = rng.below(plan.own.voters);
     let id = plan.nodes[node].config.id.clone();
-    // Otherwise the last member could be a voter that does not want to lead.
+    // Other worlds keep their members: after a change, the last member could be a voter that does
+    // not want to lead.
     let changes = matches!(plan.own.kind, Kind::Changing | Kind::Mistaken);
     match rng.within(if changes { 0..8 } else { 6..8 }) {
         0..=2 => Ask::Change(Change::Add(id)),

@@ -105,7 +105,7 @@ impl Server {
         }
     }
 
-    /// Serves a request, with the last number.
+    /// Passes a request to the core, as the call with the last number.
     fn serve(&mut self, now: Time, caller: Caller, ask: Ask, out: &mut Out) {
         if let Ask::Result(result) = &ask {
             let leader = result.new_leader.clone();

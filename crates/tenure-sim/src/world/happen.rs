@@ -289,11 +289,11 @@ impl<G: System> World<G> {
                 let this = &mut self.nodes[node];
                 let draw = self.fate.draw(Kind::Write, node, this.writes);
                 let idle = this.flushed_at <= self.now;
-                // Flushes end in the order in which they began, also if stops delay them.
+                // Flushes end in the order in which they began, even if stops delay them.
                 let at = (self.now + self.conditions.flush.of(draw)).max(this.flushed_at);
                 this.flushed_at = at;
                 if idle && draw.is_multiple_of(2) {
-                    // The record is durable before any other node knows.
+                    // The record is on disk before the node learns that its flush has ended.
                     self.system.write(&mut this.disk, record.clone());
                 }
                 this.flushing.push_back((ticket, record));
@@ -391,7 +391,7 @@ impl<G: System> World<G> {
         if node != to {
             let unit = self.conditions.unit;
             if self.strikes(Kind::VeryLate, link, count) {
-                // A delay of about a lease, up to three leases.
+                // A delay from half a lease to three leases.
                 delay = span(self.fate.draw(Kind::VeryLate, link, count), unit / 2, unit * 3);
             } else if self.strikes(Kind::Late, link, count) {
                 delay += span(self.fate.draw(Kind::Late, link, count), 0, unit / 2);

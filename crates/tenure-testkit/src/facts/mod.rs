@@ -4,8 +4,8 @@
 //!
 //! If a fact were false, two processes would lead at once, or a fence would not grow. A [`Fact`] is
 //! a sentence about the service, a function that makes a server show the fact, and the expected
-//! observation. If the next version behaves differently, its row says CHANGED, and the sentence
-//! leads to the code that depends on the fact.
+//! observation. If the next version behaves differently, the row of the fact says CHANGED, and the
+//! sentence leads to the code that depends on the fact.
 
 mod report;
 

@@ -129,7 +129,7 @@ pub async fn failures_end_leaderships_before_their_leases<G: Group>(group: &mut 
     let led = soon(works.recv()).await.unwrap();
     let stood = stands.longest();
     assert!(led || stood >= margin / 4, "dropped too late, by a machine that stood for {stood:?}");
-    // The end of the work gave up the rest of the lease.
+    // The work was dropped before the lease ended; the leader may then resign early.
     assert!(matches!(soon(first.lost()).await, Loss::Resigned | Loss::Expired));
     assert_eq!(soon(beside).await.unwrap(), Err(Loss::Expired));
     soon(async {

@@ -96,7 +96,7 @@ pub async fn a_shutdown_withdraws_a_waiting_candidate<G: Group>(group: &mut G) {
         leading.abort();
         return;
     }
-    // The driver receives the campaign before the shutdown.
+    // Yield once, so that the driver receives the campaign before the shutdown.
     tokio::task::yield_now().await;
     super::is_refused(&two).await;
     // In most cases the candidate waits behind the leader after this time.

@@ -31,8 +31,8 @@ pub use turns::*;
 /// Bound on a wait for an event that is due soon: the machine may be busy.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Bound on a test: on a usable machine no test takes so long, so the awaited event never comes.
-/// Nextest ends a test a little later, without a message.
+/// Bound on a test: no test takes so long on a usable machine, so then the awaited event never
+/// comes. Nextest ends a test a little later, without a message.
 const LIMIT: Duration = Duration::from_secs(480);
 
 /// Participants of one group, each with a driver of its own.

@@ -140,7 +140,7 @@ pub async fn a_transfer_succeeds_or_is_unsupported<G: Group>(group: &mut G) {
     if G::NO_TRANSFER.is_some() {
         return;
     }
-    // By priority three would win; the transfer names two.
+    // By priority the participant `three` would win, but the transfer names `two`.
     let named = tokio::spawn(async move { two.campaign_with("2", 1).await });
     let first_in_line = tokio::spawn(async move { three.campaign_with("3", 200).await });
     let done = soon(async {

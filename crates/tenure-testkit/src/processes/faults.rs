@@ -104,8 +104,8 @@ impl Strike {
         Self { how: how.into(), ends_leadership: true }
     }
 
-    /// The leadership had ended before the fault, for example because a candidate of a higher
-    /// priority had joined.
+    /// The outcome of a fault whose leadership had ended before, for example because a candidate of
+    /// a higher priority had joined.
     fn late() -> Self {
         Self::ending("too late")
     }
@@ -128,7 +128,8 @@ pub(super) struct Blow<'a, D> {
 }
 
 impl<D: Deployment> Blow<'_, D> {
-    /// Causes the fault, waits, and undoes those parts that need a command.
+    /// Causes the fault, and waits. Lets stopped processes go on, and starts killed nodes again.
+    /// The caller starts ended runners again, and ends the remaining cuts of the network.
     pub(super) fn strike(&mut self, fault: Fault) -> Strike {
         match fault {
             Fault::RunnerKilled => {
@@ -379,7 +380,7 @@ impl<D: Deployment> Blow<'_, D> {
     }
 
     /// In half of the rounds the leader holds only two grants, and another candidate holds the
-    /// third. If the node forgot its grant and did not wait, two candidates would lead.
+    /// third. If the struck node forgot its grant and did not wait, two candidates would lead.
     fn state_deleted(&mut self) -> Strike {
         let nodes = self.some_nodes(2);
         let lost = nodes[0];

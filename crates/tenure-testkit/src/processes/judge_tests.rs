@@ -75,7 +75,7 @@ fn work_without_a_begin_is_wrong() {
 fn work_beyond_its_lease_is_wrong() {
     let since = Time::from_nanos(5_000_000_000);
     let at = |time: Time| format!("tick {} 3 y 20 990", time.as_nanos());
-    // A short delay may be the machine's.
+    // Work for a moment beyond the lease may be the machine's fault.
     let late = format!("{TWO}\n{}\n{}", at(since), at(since.after(moment())));
     let judge = verdict(&late).unwrap();
     assert_eq!(judge.tallies.beyond, 2);

@@ -126,8 +126,8 @@ impl NamedHosts {
         self.zone.set(Self::name(host), None);
     }
 
-    /// Makes the name server return these addresses for `host`; without addresses, that the name
-    /// does not exist.
+    /// Makes the name server return these addresses for `host`. With an empty list, the server
+    /// answers that the name does not exist.
     pub fn pretend(&self, host: Host, addresses: &[IpAddr]) {
         self.zone.set(Self::name(host), Some(addresses.to_vec()));
     }

@@ -84,8 +84,8 @@ pub trait Network {
     }
 }
 
-/// Reserves a part of loopback for this process while the process lives. Connections to the usual
-/// address may have taken any of its ports, so each process needs a separate part.
+/// Reserves a part of loopback for this process while the process lives. Outgoing connections may
+/// have taken any port of 127.0.0.1, so each process needs a separate part.
 pub fn own_net() -> [u8; 2] {
     // Processes begin their search at different parts.
     let first = std::process::id();

@@ -144,7 +144,7 @@ impl<D: Deployment> Chaos<D> {
     fn judge_overlap(&mut self, fault: Fault, struck_at: Time, most: Duration) {
         D::await_ready(&self.fleet);
         let reachable = clock::now();
-        // A wait that is long enough to see an overlap of more than `most`.
+        // Wait long enough to see an overlap of more than `most`.
         thread::sleep(2 * most);
         let seen = std::mem::replace(&mut self.seen, clock::now());
         let after = self.record_overlap(fault, struck_at, reachable);
@@ -154,7 +154,8 @@ impl<D: Deployment> Chaos<D> {
         assert!(cut || before.is_zero(), "{fault:?}: two led for {before:?}, with no cut");
     }
 
-    /// Length of the overlap after the leaders could reach each other.
+    /// Records the overlap of two leaders. Returns its length after the leaders could reach each
+    /// other.
     fn record_overlap(&mut self, fault: Fault, struck_at: Time, reachable: Time) -> Duration {
         let judge = self.fleet.judged();
         let meanwhile = judge.overlap(struck_at);

@@ -76,7 +76,7 @@ fn fill(cluster: &Cluster, topic: &str) {
     producer.flush(PATIENCE).unwrap();
 }
 
-/// Ruling 10: offsets are given again, and fences grow all the same.
+/// A truncated log gives offsets a second time, and fences grow all the same (ruling 10).
 async fn fences_grow_across_a_truncated_log() {
     let cluster = three();
     let mut config = ClientConfig::new();
@@ -94,7 +94,7 @@ async fn fences_grow_across_a_truncated_log() {
     cluster.broker(1).terminate().unwrap();
     until(&cluster, "cut", 0, &[0]).await;
 
-    // Claims before the truncation have higher offsets than any after it.
+    // Claims before the truncation have higher offsets than any claim after it.
     fill(&cluster, "cut");
     let options = Options { allow_unreplicated: true, ..Options::new(vec![], "cut") };
     let node = start(&cluster, "cut", options).await;

@@ -188,7 +188,8 @@ async fn restarted_group_leaves_no_vacancy() {
         leads(&handles, id).await;
     }
     assert_eq!(lookout.end(), None);
-    // The green group prevents vacancies: without it, a second lookout must see one.
+    // After the green group is closed, a second lookout must see a vacancy: the green group
+    // prevented vacancies before.
     for process in green {
         process.close().await;
     }

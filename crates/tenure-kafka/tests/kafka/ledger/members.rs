@@ -54,7 +54,7 @@ async fn claim_is_read_back_in_place() {
         let beat = one.write(Target::Every, reading).await;
         assert_eq!(beat.offset, end);
         let claim = one.publish(Target::One(partition), Kind::Claim);
-        // The two reports may come in any order.
+        // The report of the publication and the record itself may come in any order.
         let mut at = None;
         let mut read = None;
         while at.is_none() || read.is_none() {
@@ -127,7 +127,7 @@ async fn late_revocation_is_answered_in_time(by: GroupProtocol, name: &str) {
     }
 }
 
-/// The session lasts longer than the test.
+/// The session lasts longer than the test, so only the departure frees the partitions.
 async fn leaving_member_hands_over_at_once(by: GroupProtocol, name: &str) {
     let cluster = cluster();
     let addresses = cluster.addresses();
@@ -153,8 +153,8 @@ async fn leaving_member_hands_over_at_once(by: GroupProtocol, name: &str) {
     assert_eq!(again.await, Membership(2));
 }
 
-/// Runs with both group protocols, on a broker with two addresses for this test alone, which the
-/// test cuts.
+/// Runs `test` with both group protocols. The broker has two addresses, which only this test uses
+/// and cuts.
 async fn on_ways(name: &str, test: impl AsyncFn(GroupProtocol, Config, &str, Way<'_>)) {
     let session = Duration::from_secs(10);
     let millis = session.as_millis();
@@ -200,7 +200,7 @@ async fn unanswered_member_leaves_in_time() {
         one.read(Partition(0), first.id).await;
         way.hold();
         one.ledger.request(&Request::Leave(Membership(1)));
-        // The library waits for an answer for a second, or five.
+        // The library waits for the coordinator's answer, for one second or five.
         one.until(|report| matches!(report, Report::Left(_)).then_some(())).await;
     })
     .await;
@@ -275,7 +275,7 @@ async fn topic_is_reported_before_its_end(by: GroupProtocol, name: &str) {
                 );
                 return;
             }
-            // A broker has the old topic for a while.
+            // A broker may know the old topic for a while.
             _ => tokio::time::sleep(Duration::from_millis(100)).await,
         }
     }
@@ -307,7 +307,7 @@ async fn silent_broker_delays_no_leaving() {
     two.rebalance(Change::Assigned, 6).await;
     let kept = assigned.partitions.iter().filter(|kept| !revoked.partitions.contains(kept));
     let kept: Vec<_> = kept.copied().collect();
-    // Another broker than the coordinator, with a partition of the topic.
+    // Find a broker that is not the coordinator, and leads a partition of the topic.
     let coordinator = leaders(&addresses, "__consumer_offsets")[0];
     let of = leaders(&addresses, &topic);
     let leads = |id: i32| kept.iter().any(|partition| of[partition.0 as usize] == id);

@@ -15,7 +15,7 @@ use crate::common::{cluster, tests, unique};
 
 tests!(silent_name_servers_delay_no_leaving);
 
-/// The name of the test that runs without name servers.
+/// The variable that tells this program to run without name servers.
 const INNER: &str = "TESTS_SILENT_NAMES";
 
 /// Puts other files in the place of the system's files, for a single process. The script needs
@@ -23,7 +23,7 @@ const INNER: &str = "TESTS_SILENT_NAMES";
 const SCRIPT: &str = r#"mount --bind "$1" /etc/resolv.conf \
 && mount --bind "$2" /etc/nsswitch.conf && shift 2 && exec "$@""#;
 
-/// A broker is there, and the names of other brokers give no address for longer than a test waits.
+/// A broker answers, but look-ups of the other brokers' names last longer than the test waits.
 async fn silent_name_servers_delay_no_leaving() {
     if std::env::var_os(INNER).is_some() {
         return leaves().await;

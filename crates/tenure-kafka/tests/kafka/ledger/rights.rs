@@ -97,7 +97,8 @@ impl<'a> Ann<'a> {
     }
 }
 
-/// Runs with both group protocols, on one broker; a right may be missing for as long as `takeover`.
+/// Runs `test` with both group protocols, on one broker. A right may be missing for as long as
+/// `takeover`.
 async fn by_both(
     name: &str,
     takeover: Duration,

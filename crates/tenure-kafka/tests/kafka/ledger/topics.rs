@@ -156,7 +156,7 @@ async fn tls_checks_certificates_of_both_sides() {
         let said = ensure(&with(wrong), &config).await.unwrap_err().to_string();
         assert!(said.contains(remedy), "{said}");
     };
-    // Each attempt lasts as long as the wait for an answer.
+    // Each attempt lasts as long as the wait for an answer, so make all attempts at once.
     tokio::join!(
         told(None, "whether they expect TLS (--cacert)"),
         told(Some(stranger), "check --cacert, --cert and --key"),

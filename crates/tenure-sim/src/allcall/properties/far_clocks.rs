@@ -20,7 +20,7 @@ impl Property<LeasedLeaders> for FarClocksDoNotWin {
         let (since, ahead) = check.own.ahead[claim.node];
         let far = 3 * own.skew + 2 * own.heartbeat;
         // A claim takes effect when others receive its call, up to half a heartbeat after the
-        // decision. Claims decided so shortly after the clock's step are allowed.
+        // decision. Allow claims that were decided within that time after the clock's step.
         let before = claim.decided <= since + own.slow(own.heartbeat / 2);
         if own.is_right(claim.node) || ahead.unsigned_abs() < far || before {
             return Ok(());

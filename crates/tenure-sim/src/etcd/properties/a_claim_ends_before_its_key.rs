@@ -14,7 +14,7 @@ impl Property<Elections> for AClaimEndsBeforeItsKey {
 
     #[inline(always)]
     fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
-        // Knowledge that a process had before a restore is ignored.
+        // Ignore the knowledge that a process had before a restore.
         let knows = |node: usize| !check.records().went_back(check.records().confirmed[node]);
         let holding = |is: &dyn Fn(&Leadership) -> bool| {
             let all = check.history.elections.iter().enumerate();

@@ -17,7 +17,7 @@ impl Property<Elections> for LossesStayApart {
         let Some(lost) = check.own.lost[node] else { return Ok(()) };
         let leaderships = check.past(election).leaderships.iter().rev();
         let Some(own) = leaderships.take(8).find(|l| l.node == node) else { return Ok(()) };
-        // The driver lowered the claim in this step; otherwise no leadership ended.
+        // If the driver did not lower the claim in this step, no leadership ended here.
         let lowered = own.until >= decided && check.history.lives[node] == Some(own.life);
         if !lowered || own.own.robbed {
             return Ok(());

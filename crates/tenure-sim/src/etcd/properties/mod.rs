@@ -33,7 +33,8 @@ type Check<'a> = crate::scenario::Check<'a, Elections>;
 type Fact<'a> = crate::scenario::Fact<'a, Elections>;
 type Leadership = crate::scenario::Leadership<Details>;
 
-/// Each sentence is that of a common property and of a property of etcd alone.
+/// A sentence that a property of every protocol and a property of etcd alone share. The next
+/// sentences are shared, too.
 const FENCES: Sentence = ("Fences strictly grow and are unique", "the promise; ruling 8 (E7)");
 const OBSERVERS: Sentence = ("Observers see what is", "ruling 9 (E8)");
 const NO_LEASE_IS_LOST: Sentence =

@@ -15,13 +15,13 @@ pub(super) struct NoClaimOnOlderState {
 /// Answers and requests of one life.
 #[derive(Debug, Default)]
 struct Life {
-    /// Highest revision of an awaited answer, before and after the present answer. Watches are left
-    /// out: the core may have given them up.
+    /// Highest known revision, from answers that the core awaited, and its value before the present
+    /// answer. Watches are left out: the core may have given them up.
     seen: Revision,
     before: Revision,
     /// Highest known revision at the send of each unanswered request.
     floors: BTreeMap<CallId, Revision>,
-    /// Both revisions of the present answer, if the answer is below its floor.
+    /// Revision and floor of the present answer, if the revision is below the floor.
     back: Option<(Revision, Revision)>,
     /// Whether the present input is an answer.
     answers: bool,

@@ -20,7 +20,7 @@ struct Report {
     at: u64,
 }
 
-/// Whether a view names this key, or no leader.
+/// Whether a view names this key; without a key, whether the view names no leader.
 fn is(view: &View, first: Option<&KeyValue>) -> bool {
     match (view, first) {
         (View::Leader(LeaderView { id, value, fence, .. }), Some(kv)) => {

@@ -327,7 +327,7 @@ impl Cluster {
                 let note = match change {
                     Change::Put(kv) => Note::Put(kv.clone()),
                     Change::Deleted { key, .. } => Note::Gone { key: key.clone(), cause },
-                    // The change is only visible on its way to a client.
+                    // Only a client makes this change, from an event above its limit.
                     Change::TooLarge { .. } => continue,
                 };
                 tell(note, out);

@@ -13,8 +13,8 @@ const RESTORE: u64 = 53;
 const PUT_BACK: u64 = 54;
 /// The largest number of a node's grants in a row that etcd does not answer.
 const IN_A_ROW: u32 = 6;
-/// Number of unanswered grants after which a core gives up the lease of the next answer, because
-/// this lease may have ended. The grant after that is then answered, too.
+/// Number of a node's unanswered grants in a row after which its core gives up the lease of the
+/// next answer, because that lease may have ended. etcd then also answers the grant after that one.
 const GIVEN_UP: u32 = 2;
 /// The longest delay of a stranger's put-back after a create.
 const SOON: u64 = 400 * MS;

@@ -17,7 +17,7 @@ const READ_FAILS: u64 = 10_000 * MS;
 const LATENCY: u64 = 11;
 const ORPHAN: u64 = 12;
 const ANYWAY: u64 = 13;
-/// The interval at which the stranger reads values; below it the stranger's own value.
+/// The interval at which the stranger reads values. The next constant is the value that it writes.
 const ARGUES: u64 = 50 * MS;
 const ARGUED: &str = "argued";
 /// The shortest granted lease, in seconds.

@@ -42,7 +42,8 @@ impl Property<Emergence> for NoGap {
         let group = plan.process(node).map(|one| one.manner.group);
         let same = |other: usize| plan.process(other).map(|one| one.manner.group) == group;
         let span = plan.own.takeover + plan.own.changes;
-        // A process that has lost its last role joins again.
+        // A process without a role leaves the group, and its next campaign joins again: both move
+        // partitions.
         let steady =
             check.apps.iter().enumerate().filter(|(other, _)| same(*other)).all(|(other, app)| {
                 app.iter().all(|role| {

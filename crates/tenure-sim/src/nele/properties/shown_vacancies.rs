@@ -32,7 +32,7 @@ impl Property<Emergence> for ShownVacancies {
             }
             Fact::Viewed { node, election, view: View::Vacant, looked, .. } => {
                 self.vacant.insert((node, election));
-                // A stopped process shows an old view.
+                // The view of a stopped process is old, so do not judge it.
                 if looked == check.now {
                     return judge(check, node, election, looked);
                 }

@@ -31,7 +31,8 @@ impl Property<QuorumLeases> for AnswersNameMemories {
                 message: Message::Candidate(ToCandidate::Granted(ok)),
                 ..
             }) => granted(check, node, ok),
-            // Where members change, members that the settings do not name answer, too.
+            // Skip worlds whose members change: there, members that the settings do not name
+            // answer, too.
             _ if check.plan.own.focus.changes() => Ok(()),
             Fact::Own(Own::Sent {
                 node,

@@ -27,7 +27,7 @@ pub(super) struct GrantsLast {
 struct Dealings {
     asked: Vec<Ask>,
     grant: Option<Grant>,
-    /// Whether a grant of an earlier life may last longer than known here.
+    /// Whether a grant of an earlier life may last longer than this check knows.
     restored: bool,
 }
 

@@ -83,7 +83,7 @@ impl HeardMembersStay {
     ) {
         let ears = &mut self.nodes[grantor];
         match message {
-            // An answer to an earlier life of this node is as old as that life.
+            // Count only answers to this life: an answer to an earlier life is as old as that life.
             Message::Asker(ToAsker::Current(Current {
                 asker, instance, entered: true, ..
             })) if *asker == check.own.who[grantor].inc
@@ -111,7 +111,8 @@ impl HeardMembersStay {
                     ears.objects(name, || format!("{from} objects: {why}"));
                 }
             }
-            // An operator may ask for the same change.
+            // An operator asks for a change, perhaps for the same one: do not judge it as the
+            // node's own.
             Message::Grantor(ToGrantor::Change(_)) => ears.replaces = None,
             _ => {}
         }

@@ -25,7 +25,8 @@ impl Property<QuorumLeases> for LeadersAreAnnounced {
     fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
         match fact {
             Fact::Elected { node, election, decided, .. } => {
-                // A leader that slept in the meantime may have asked at the same instant.
+                // A leader that slept after its decision may have asked at the same instant: then
+                // it owes no request.
                 let at_once = decided == check.now;
                 let may_ask = at_once && self.asked[node][election] < check.now;
                 self.owes[node] = may_ask.then_some(election);

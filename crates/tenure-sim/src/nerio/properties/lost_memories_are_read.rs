@@ -100,7 +100,8 @@ impl Life {
     fn hear(&mut self, check: &Check<'_>) {
         let Some((member, answer)) = self.handled.take() else { return };
         let membership = check.plan.membership();
-        // A member without memory may only ask, and asks the others to write its new memory down.
+        // A member without memory asks the others to write its new memory down. So its answer does
+        // not count for that memory.
         let of_others = |other: &usize| answer.whole || *other != member;
         for other in membership.everyone().iter().filter(of_others) {
             if let Some(entry) = answer.roster.at(other) {
@@ -108,8 +109,8 @@ impl Life {
                 *latest = entry.instance.max(*latest);
             }
         }
-        // The answer to an earlier request may have been lost in the meantime, with the memory of
-        // its sender.
+        // Forget the answers to an earlier request: their senders may have lost their memories
+        // since.
         if answer.start > self.asked {
             self.answers = BTreeMap::new();
             self.asked = answer.start;

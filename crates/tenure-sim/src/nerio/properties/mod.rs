@@ -47,7 +47,7 @@ use crate::scenario::{Claim, Leadership, Property, Sentences, seconds};
 type Check<'a> = crate::scenario::Check<'a, QuorumLeases>;
 type Fact<'a> = crate::scenario::Fact<'a, QuorumLeases>;
 
-/// Each sentence is that of a common property and of a property of Nerio alone.
+/// A sentence that a property of every protocol and a property of Nerio alone share.
 const EDICT_VALIDITY: Sentence = ("Edict Validity", "section 1");
 const OBSERVERS: Sentence = ("Observers see what is", "section 10.4; settings, wire, readings");
 

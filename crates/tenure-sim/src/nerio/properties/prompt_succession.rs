@@ -87,7 +87,7 @@ impl Property<QuorumLeases> for PromptSuccession {
 
 /// Bounds on spans without faults, in true time.
 struct Bound {
-    /// Time from the wish to lead to waiting at all grantors: a message.
+    /// The longest time from the wish to lead until the request waits at all grantors: one message.
     parked: u64,
     /// Time from the end of one leadership to the next: the release, the ok, and a second round for
     /// the fence. The time includes the refresh of a waiting request at that moment, and a rival

@@ -170,7 +170,7 @@ impl Scenario for QuorumLeases {
             disks[node].reboot();
         }
         if run.plan.conditions.seed.is_multiple_of(4) && !run.plan.own.focus.changes() {
-            // The next life begins with a directory of an earlier version.
+            // The next life begins with the directory of a version that knows no epochs.
             disks[node].kept.forget_epoch();
         }
         match fate {

@@ -14,7 +14,7 @@ impl<S: Scenario> Property<S> for FencesGrow {
     fn see(&mut self, check: &Check<'_, S>, fact: Fact<'_, S>) -> Result<(), String> {
         let Fact::Claimed(claim) = fact else { return Ok(()) };
         let Some(fence) = claim.fence.filter(|_| claim.until > check.now) else { return Ok(()) };
-        // The promise of at most one leader checks a deposed leader that renews.
+        // Skip renewals: the promise of at most one leader checks a deposed leader that renews.
         if check.own(&claim).is_some() {
             return Ok(());
         }

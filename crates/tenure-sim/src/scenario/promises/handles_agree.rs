@@ -18,8 +18,8 @@ impl<S: Scenario> Property<S> for HandlesAgree {
             Standing::NotLeading => None,
         };
         let (shown, decided) = (fence(handle), fence(standing));
-        // The core knows the reading of the wall clock at its last input; the handle reads the wall
-        // clock now.
+        // The core goes by the reading of the wall clock at its last input, and the handle by its
+        // reading now.
         let is_only_one = shown.is_none() || decided.is_none();
         if shown == decided || check.compares_wall() && is_only_one {
             return Ok(());

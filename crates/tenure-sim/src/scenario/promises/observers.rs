@@ -40,7 +40,7 @@ impl<S: Scenario> Property<S> for Observers {
                     *vacant = *view == View::Vacant;
                 }
                 let is_over = until != 0 && until <= check.now && view.leader().is_some();
-                // A stopped process reports an old view.
+                // The view of a stopped process is old, so do not judge it.
                 if looked < check.now || is_over {
                     return Ok(());
                 }

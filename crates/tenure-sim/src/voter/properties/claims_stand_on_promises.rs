@@ -16,7 +16,8 @@ impl Property<RegionalVoters> for ClaimsStandOnPromises {
     fn see(&mut self, check: &Check<'_>, fact: Fact<'_>) -> Result<(), String> {
         let Fact::Claimed(claim) = fact else { return Ok(()) };
         let Some(fence) = claim.fence else { return Ok(()) };
-        // A machine may stop between the core's clock reading and the raise.
+        // The machine may have stopped between the core's clock reading and the raise, until the
+        // claim's end.
         if claim.until <= check.now {
             return Ok(());
         }

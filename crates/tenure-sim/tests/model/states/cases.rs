@@ -19,18 +19,18 @@ const EXACT: Duration = Duration::from_millis(500);
 /// grants fall on the same instant.
 const SLOW: u64 = TRUE_RATE / 4 * 3;
 const FAST: u64 = TRUE_RATE / 4 * 5;
-/// The leader's clock is slow, and the grantors' clocks are fast.
+/// The candidates' clocks are slow, and the grantors' clocks are fast.
 const ADVERSE: &[u64] = &[FAST, FAST, FAST, SLOW, SLOW];
 /// Each candidate campaigns once.
 const CONTENDED: Budget = Budget { campaigns: [1, 1], ..Budget::NONE };
-/// p may campaign twice.
+/// The first candidate, `p`, may campaign twice.
 const AGAIN: Budget = Budget { campaigns: [2, 1], ..Budget::NONE };
 
 fn adverse(name: &'static str, horizon: u8, budget: Budget) -> Setting {
     striking(GRANTORS, name, horizon, budget)
 }
 
-/// Only these grantors start again.
+/// A setting in which only the grantors `struck` start again.
 fn striking(struck: Range<usize>, name: &'static str, horizon: u8, budget: Budget) -> Setting {
     Setting {
         name,
@@ -45,7 +45,7 @@ fn striking(struck: Range<usize>, name: &'static str, horizon: u8, budget: Budge
     }
 }
 
-/// No two grantors may change places.
+/// Grantors that may change places: none if `long`, otherwise all.
 fn unlike(long: bool) -> Range<usize> {
     if long { 0..0 } else { GRANTORS }
 }

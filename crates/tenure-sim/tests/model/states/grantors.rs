@@ -164,7 +164,7 @@ pub(crate) fn leaves(claim: Option<&Claim>, from: Life, message: &Message) -> Re
 }
 
 /// Lemma 7.1: leaderships are ordered by their quorum timestamps. After the loss of a state
-/// directory two may have no grantor in common.
+/// directory, two leaderships may have no grantor in common.
 pub(crate) fn order(
     setting: &Setting,
     left: &Budget,

@@ -31,7 +31,7 @@ pub(crate) struct Claim {
 /// The past, with only the parts that the properties need, so that pasts merge.
 #[derive(Clone, Default)]
 pub(crate) struct Judge {
-    /// Holding claim.
+    /// Claim that holds now.
     pub(crate) claim: Option<Claim>,
     /// Number of elections.
     pub(crate) elected: u8,

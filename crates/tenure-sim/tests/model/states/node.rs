@@ -83,7 +83,7 @@ impl Node {
         node
     }
 
-    /// Its present life.
+    /// The node's present life.
     pub(crate) fn life(&self) -> Life {
         Life { node: self.number, number: self.life }
     }

@@ -5,9 +5,9 @@
 //! found by running it: the twin of a first state is the first state of the node at the other
 //! place, and when a node reacts to a stimulus, its twin reacts to the stimulus' twin, and the
 //! outcomes are twins. Each twin is thus the real core in a state that it really reaches.
-//! [`SharedValue::pair`] makes sure that a state has one twin on every way. So permuting is an
-//! automorphism of the model, its properties treat these nodes alike, and one state of each orbit
-//! is enough. The clocks of these nodes run at one rate.
+//! [`SharedValue::pair`] makes sure that a state has one twin on every way. So each permutation is
+//! an automorphism of the model, and the properties treat these nodes alike: a single state of each
+//! orbit is enough. The clocks of these nodes run at one rate.
 
 use std::ops::Range;
 use std::rc::Rc;

@@ -286,9 +286,9 @@ impl World {
                 *sum = sum.wrapping_add(twin.wrapping_mul(place));
             }
         };
-        // Prints are random numbers, so that sums of them, each taken an odd number of times,
-        // distinguish sets of them. Nodes and letters contain their places; only the order within a
-        // channel, and the lateness of a letter, must be added.
+        // Prints are random numbers. The sum of prints, each multiplied by an odd factor, therefore
+        // distinguishes sets of prints. Nodes and letters contain their places; only the order
+        // within a channel, and the lateness of a letter, must be added.
         state.nodes.iter().for_each(|node| add(node.twins(), 1));
         state.late.iter().for_each(|letter| add(letter.twins(), LATE));
         state.judge.stamp.iter().for_each(|last| add(last.twins(), 1));

@@ -239,7 +239,7 @@ impl Drop for Reader {
         if std::thread::panicking() {
             print_logs(self.folder.path());
         }
-        // A process may start another one before it is killed.
+        // A process may start another process before it is killed, so look again.
         loop {
             let left = Marked::all(self.folder.path());
             if left.is_empty() {
