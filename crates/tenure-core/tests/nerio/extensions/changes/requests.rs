@@ -202,6 +202,35 @@ fn replacement_behind_name_answers_there() {
     assert_eq!(error, ChangeError::Elsewhere { name: name("c"), address: address("z") });
 }
 
+/// The settings list c where it was before its replacement, and questions go there as well.
+#[test]
+fn answer_at_earlier_host_shows_no_seat() {
+    let mut s = grown();
+    s.actors.remove("c");
+    let hosts = vec!["c.internal:7101".parse().unwrap()];
+    let named = SeatChange::Replace { name: name("c"), hosts, instance: None };
+    ask(&mut s, "a", 8, named.clone());
+    answer_at_z(&mut s, "c");
+    s.run(ms(500));
+    let done = state(&mut s, "a", 8, named.clone());
+    assert!(matches!(done, ChangeState::Done { .. }), "{done}");
+    // The memory that is lost next does not answer.
+    let mut end = |number, what: &SeatChange, at| {
+        ask(&mut s, "a", number, what.clone());
+        let from = Sender { address: address(at), ..sender_in(&s, "c", zero(&s)) };
+        let answer = Current { instance: Instance(6), ..blank_memory(&s, "a") };
+        s.tell_as(&from, "a", answer.into());
+        s.run(ms(1_700));
+        state(&mut s, "a", number, what.clone())
+    };
+    for (number, what) in [(9, &replace("c")), (10, &named)] {
+        let error = ChangeError::Elsewhere { name: name("c"), address: address("c") };
+        assert_eq!(end(number, what, "c"), ChangeState::Refused(error));
+    }
+    let done = end(11, &replace("c"), "z");
+    assert!(matches!(done, ChangeState::Done { .. }), "{done}");
+}
+
 /// An epoch that names no memories needs no operator: a node with a lost directory enters by
 /// itself.
 #[test]
