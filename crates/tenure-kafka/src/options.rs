@@ -21,7 +21,7 @@ use crate::{client_settings, explain};
 /// assert_eq!(options.topic, "prices");
 /// assert_eq!(
 ///     Options::new(vec![], "prices").check().unwrap_err().to_string(),
-///     "no broker is given: give at least one, as kafka-1:9092",
+///     "no broker is given: give at least one, such as kafka-1:9092",
 /// );
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -253,7 +253,7 @@ impl FromStr for GroupProtocol {
 /// Options that cannot work.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum OptionsError {
-    #[error("no broker is given: give at least one, as kafka-1:9092")]
+    #[error("no broker is given: give at least one, such as kafka-1:9092")]
     NoBroker,
     #[error(
         "topic {given:?} must be 1 to {TOPIC_MAX} letters, digits, dots, underscores and hyphens"

@@ -60,7 +60,7 @@ pub enum PrefixError {
     )]
     TooLong { bytes: usize },
     #[error(
-        "a subject prefix may hold letters, digits and _ - with dots between words; {found:?} is \
+        "a subject prefix may hold letters, digits, _ and -, with dots between words; {found:?} is \
              not allowed"
     )]
     Character { found: char },

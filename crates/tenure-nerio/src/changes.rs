@@ -171,8 +171,9 @@ fn far_host(what: &SeatChange) -> Option<&HostPort> {
     }
 }
 
-/// Checks whether these keys permit the change, with the addresses of the settings. [`change`]
-/// also checks the addresses of the latest members.
+/// Checks whether a node with these keys may send the change. Without keys, all addresses in the
+/// settings and in the change must be on loopback. [`change`] demands the same of the latest
+/// members.
 pub fn check(config: &Checked, keys: Option<&Keys>, what: &SeatChange) -> Result<(), Refusal> {
     let Some(keys) = keys else {
         let far = config.members.iter().find(|member| !is_loopback(&member.address)).cloned();

@@ -9,7 +9,8 @@ use crate::error::Error;
 /// A version of a service that tests run against.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Version {
-    /// The oldest version in wide use, or on which elections are promised to work.
+    /// For Kafka, the oldest version on which elections are promised to work; for etcd and NATS,
+    /// the version in Debian 12.
     Oldest,
     Newest,
 }

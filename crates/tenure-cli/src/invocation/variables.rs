@@ -75,7 +75,7 @@ fn flag_only(name: &str, registry: Registry) -> Option<Failure> {
     let Reach::Flag(why) = spec.reach else { return None };
     Some(
         Failure::usage(
-            format!("{setting} cannot be set by a variable: {why}"),
+            format!("--{setting} cannot be set by a variable: {why}"),
             format!("unset {name} and give --{setting} on the command line"),
         )
         .origin(format!("variable {name}")),

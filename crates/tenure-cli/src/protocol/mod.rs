@@ -103,7 +103,7 @@ pub struct Protocol {
     pub quiet: &'static [&'static str],
     /// The setting that picks a role, if elections have roles: role 3 is the election `NAME/3`.
     pub role: Option<&'static Setting<u32>>,
-    /// The way to make a leader give way, if the leader cannot hand over to a named candidate.
+    /// The advice in place of `tenure transfer` in a protocol without it; `None`: `tenure resign`.
     pub gives_way: Option<&'static str>,
     /// The protocol's own setting for the name of a candidate, beside `id`.
     pub own_id: Option<&'static Setting<NodeName>>,

@@ -109,11 +109,11 @@ fn known(
     match spec.reach {
         Reach::Everywhere => Ok(spec),
         Reach::Process => refuse(
-            format!("{name} cannot be set in a settings file"),
+            format!("the key {name} cannot be set in a settings file"),
             format!("remove the key and give --{name}"),
         ),
         Reach::Flag(why) => refuse(
-            format!("{name} cannot be set in a settings file: {why}"),
+            format!("the key {name} cannot be set in a settings file: {why}"),
             format!("remove the key and give --{name} on the command line"),
         ),
     }

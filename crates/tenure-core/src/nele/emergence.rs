@@ -388,7 +388,8 @@ impl Slot {
     ) {
         let sent = context.sent.at(entry.number);
         self.claim.own = self.claim.own.max(sent);
-        // A second copy of the claim that was read back counts as a beat.
+        // Only the first copy of the claim ends the bid. A later copy renews the evidence, as a beat
+        // does.
         if entry.kind == Kind::Claim && self.claim.bid.is(entry.number, reading) {
             return self.read_back(record, context);
         }

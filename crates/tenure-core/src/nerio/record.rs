@@ -109,8 +109,8 @@ pub struct GrantRecord {
     pub fence_owner: Option<Tenancy>,
 }
 
-/// `L`: an attempt to lead, and the leadership that it became. The first Start of the attempt names
-/// both.
+/// An attempt to lead, and the leadership that it may become. The candidate and the first Start of
+/// the attempt identify both.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Tenancy {
     pub who: Who,

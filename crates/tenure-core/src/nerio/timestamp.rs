@@ -51,7 +51,7 @@ impl QuorumTimestamp {
         &self.stamps
     }
 
-    /// The order in which two instances completed (section 7, equation 21; Lemma 7.1 says that this
+    /// The order in which two runs of the protocol completed (section 7, equation 21; Lemma 7.1 says that this
     /// is the real-time order of their completion).
     pub fn order(&self, other: &Self) -> Result<Ordering, Incomparable> {
         let mut found = None;

@@ -89,7 +89,8 @@ struct Subscriber {
     monitor: Monitor,
     only: Option<String>,
     lines: Lines,
-    /// The longest wait for a place among the unsent events.
+    /// Time for which the server waits for a subscriber that reads too slowly, before it gives the
+    /// subscriber up.
     slow: Duration,
 }
 

@@ -16,8 +16,9 @@ const WATCHES: u64 = 0x77_6174_6368;
 /// The rate of reports, true and forged.
 const REPORTS: u16 = 12_000;
 
-/// Whether members watch the processes of this world, as in a quarter of the worlds with lasting
-/// members and without other forgers. Such a world gets reports.
+/// Draws whether members watch the processes of this world, and sets the rate of its reports.
+/// Members watch in a quarter of the worlds whose subject is neither members, memories nor forged
+/// messages.
 pub(super) fn begins(focus: Focus, seed: u64, conditions: &mut Conditions) -> bool {
     let fits = matches!(focus, Focus::Broad | Focus::Memory | Focus::Crowd | Focus::Grid);
     let watches = fits && mix(seed ^ WATCHES).is_multiple_of(4);

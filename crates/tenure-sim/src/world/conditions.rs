@@ -190,8 +190,8 @@ pub enum DiskFate {
     Torn,
     /// The directory is lost.
     Lost,
-    /// An empty directory takes the place of the directory. The next start finds the directory
-    /// unchanged.
+    /// A node starts once with an empty directory, as if its disk were not mounted. Its next start
+    /// finds the disk unchanged.
     Absent,
     /// An operator mounts the directory of this other node.
     Foreign(usize),

@@ -164,9 +164,10 @@ impl Grantor {
         }
     }
 
-    /// Begins the reports of a grantor of a new cluster, once it has written down another member's
-    /// memory. Only the answers to these reports tell of a later memory of that member. Until then,
-    /// this grantor's oks name the earlier memory, and keep the member out of quorums.
+    /// A grantor of a new cluster begins to report its memory once it has written down another
+    /// member's memory. Only the answers to its reports tell whether that member has a later memory
+    /// by now. Until this grantor learns that, its oks name the earlier memory, and so keep that
+    /// member out of quorums.
     pub(super) fn begin_to_say_memory(&mut self, now: Time) {
         let knows = self.memories.durable().entries().next().is_some();
         if knows && self.phase == Phase::Serving && self.memories.say_at.is_none() {

@@ -235,8 +235,8 @@ impl Grantor {
         flush
     }
 
-    /// Writes down the first reserve after a read of the fences, and the members of the epoch.
-    /// Until the record is durable, every start reads the fences again.
+    /// Writes the members of the epoch and the first reserve of fences, after the other members have
+    /// reported their fences. Until the record is durable, every start asks for them again.
     pub(super) fn store(&mut self, now: Time, out: &mut Out) {
         self.proposals = Proposals::default();
         let flush = self.begin_flush(now);

@@ -18,7 +18,8 @@ pub(super) fn span(span: Duration) -> String {
     format!("{} {unit}", digits(number))
 }
 
-/// Three digits: `4.26`, `34.8`, `1250`.
+/// At least three digits from 1 on, and at most two behind the point: `0.04`, `4.26`, `34.8`,
+/// `1250`.
 pub(super) fn digits(number: f64) -> String {
     match number.abs() {
         n if n >= 99.95 => format!("{number:.0}"),
