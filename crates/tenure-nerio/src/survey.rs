@@ -21,8 +21,8 @@ use crate::enough_answers::Answers;
 use crate::keys::Keys;
 use crate::latest_epoch::{self, AGAIN_MAX, FoundMembers, OldList};
 
-/// Number of elections after which a survey asks a member for no further page. A member with another
-/// page counts as silent.
+/// Number of elections after which a survey asks a member for no further page. A member that has
+/// another page counts as silent.
 pub(crate) const ELECTIONS_MAX: usize = 100_000;
 
 /// Patience of a survey with a silent name server.

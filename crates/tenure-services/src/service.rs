@@ -9,8 +9,7 @@ use crate::error::Error;
 /// A version of a service that tests run against.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Version {
-    /// For Kafka, the oldest version on which elections are promised to work; for etcd and NATS,
-    /// the version in Debian 12.
+    /// The oldest version on which elections are promised to work, or the version in Debian 12.
     Oldest,
     Newest,
 }

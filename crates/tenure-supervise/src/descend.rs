@@ -7,8 +7,8 @@
 //! deeper descendants through a pidfd, after a check of their parent.
 //!
 //! The group of a child holds only descendants of this process: the group belongs to a session that
-//! this process or a process below it began, and no group is in two sessions. This process's own group is the
-//! exception, and gets no signal.
+//! this process or a process below it began, and no group is in two sessions. This process's own
+//! group is the exception, and gets no signal.
 //!
 //! A single pass can miss processes that are being born or whose parents are dying. A later pass
 //! finds them, at the latest as children of this process, which is the subreaper.

@@ -388,8 +388,7 @@ impl Slot {
     ) {
         let sent = context.sent.at(entry.number);
         self.claim.own = self.claim.own.max(sent);
-        // Only the first copy of the claim ends the bid. A later copy renews the evidence, as a beat
-        // does.
+        // The first copy of the claim ends the bid. A later copy counts as a beat.
         if entry.kind == Kind::Claim && self.claim.bid.is(entry.number, reading) {
             return self.read_back(record, context);
         }

@@ -51,8 +51,8 @@ impl QuorumTimestamp {
         &self.stamps
     }
 
-    /// The order in which two runs of the protocol completed (section 7, equation 21; Lemma 7.1 says that this
-    /// is the real-time order of their completion).
+    /// The order in which two runs of the protocol completed (section 7, equation 21). Lemma 7.1
+    /// says that this is the real-time order of their completion.
     pub fn order(&self, other: &Self) -> Result<Ordering, Incomparable> {
         let mut found = None;
         let mut theirs = other.stamps.iter().peekable();

@@ -86,8 +86,8 @@ fn prefix(text: &str) -> Result<String, Refusal> {
     let is_right = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     let are_words = text.split('.').all(|word| !word.is_empty() && word.chars().all(is_right));
     if !are_words || text.len() > 64 {
-        let fix = "write words of letters, digits, _ and -, with dots between the words, at most 64 \
-                   bytes, such as shop.elections";
+        let fix = "write words of letters, digits, _ and -, with dots between the words, at most \
+                   64 bytes, such as shop.elections";
         return Err(Refusal::new("it cannot begin a subject", fix));
     }
     Ok(text.to_owned())

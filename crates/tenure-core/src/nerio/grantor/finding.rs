@@ -3,8 +3,8 @@
 //! Nodes look for a member at the hosts of its seat. A blank may send from anywhere, and only the
 //! driver knows to which address a DNS name leads. So a grantor asks both at the hosts of the seat
 //! and at the source of the blank's messages. The answer names the Start of its question, and so
-//! shows which question arrived. The driver also asks at the host in the settings, which may lead to
-//! another machine.
+//! shows which question arrived. The driver also asks at the host in the settings, where another
+//! machine may be.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;

@@ -235,8 +235,8 @@ impl Grantor {
         flush
     }
 
-    /// Writes the members of the epoch and the first reserve of fences, after the other members have
-    /// reported their fences. Until the record is durable, every start asks for them again.
+    /// Writes the members of the epoch and the first reserve of fences, once the other members have
+    /// told their fences. Until the record is durable, every start asks for them again.
     pub(super) fn store(&mut self, now: Time, out: &mut Out) {
         self.proposals = Proposals::default();
         let flush = self.begin_flush(now);
