@@ -22,7 +22,11 @@ fn leader_leads_on_while_members_change() {
         let said = stage.change(&["remove", gone]);
         assert_eq!(said, format!("{gone} removed, in epoch {epoch}\n"));
         stage.says(gone, "this node is no member any more");
-        assert_eq!(stage.status(gone)["service"], "removed");
+        let status = stage.status(gone);
+        assert_eq!(status["service"], "removed");
+        let warning = status["warning"].as_str().unwrap_or_default();
+        assert!(warning.contains("is no member any more: epoch"), "{status}");
+        assert!(warning.ends_with("[removed]"), "{status}");
         stage.stop(gone);
         stage.leads_on();
     }
