@@ -26,6 +26,9 @@ const UNHEARD: [&str; 3] = [SILENT, "unresolved", "outside"];
 /// process uses its address.
 const QUESTIONS: usize = 5;
 
+/// The time after which the command asks no more. Each question may wait 5 s for a name server.
+const ASKS_FOR: Duration = Duration::from_secs(4);
+
 /// The answers of the peers.
 pub(super) struct Asked {
     pub(super) findings: Vec<Finding>,
@@ -80,13 +83,15 @@ struct Own<'a> {
 /// Asks the members. Also returns the time of the last question.
 async fn of_all(backend: &dyn Backend, origins: &Origins) -> (Result<Members, Failure>, Duration) {
     let mut questions = 1;
+    let first = clock::now();
     loop {
         let start = clock::now();
         let answer = backend.members(origins).await;
-        let span = clock::now().since(start);
+        let now = clock::now();
         let is_silent = |members: &Members| members.all.iter().any(|one| one.state == SILENT);
-        if questions == QUESTIONS || !answer.as_ref().is_ok_and(is_silent) {
-            return (answer, span);
+        let is_last = questions == QUESTIONS || now.since(first) >= ASKS_FOR;
+        if is_last || !answer.as_ref().is_ok_and(is_silent) {
+            return (answer, now.since(start));
         }
         questions += 1;
     }
