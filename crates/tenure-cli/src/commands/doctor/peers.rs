@@ -9,7 +9,7 @@ use super::finding::Finding;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::invocation::doctor::DoctorSettings;
-use crate::protocol::{AskMode, Backend, Member, Members};
+use crate::protocol::{Advice, AskMode, Backend, Member, Members};
 use crate::settings::Origins;
 
 /// The time to wait for the reason why the leader is unknown: the task that finds the reason may
@@ -108,6 +108,9 @@ fn of_members(
     let is_silent = |member: &&Member| member.state == SILENT;
     let silent = members.all.iter().filter(is_silent).count();
     let mut findings: Vec<_> = members.all.iter().map(|member| of_member(member, own)).collect();
+    if let Some(Advice { text, fix }) = &members.unlisted {
+        findings.push(Finding::warning("members", text, fix));
+    }
     match &members.failure {
         // All members are silent: before their first start nothing is wrong with this machine.
         Some(_) if silent == members.all.len() => {
@@ -116,7 +119,15 @@ fn of_members(
         }
         Some(failure) => findings.push(Finding::of_failure("quorum", failure)),
         None if members.all.is_empty() => {}
-        None => findings.push(Finding::ok("quorum", "enough members answer for an election")),
+        None => {
+            let text = "enough members answer for an election";
+            findings.push(match &members.fragile {
+                Some(Advice { text: but, fix }) => {
+                    Finding::warning("quorum", format!("{text}, but {but}"), fix)
+                }
+                None => Finding::ok("quorum", text),
+            });
+        }
     }
     // The command waits for a silent member, so the span then says nothing about the network.
     if let Some(lease) = lease.filter(|_| silent == 0 && !members.all.is_empty()) {
@@ -213,7 +224,7 @@ mod tests {
         };
         let all = states.iter().enumerate().map(member).collect();
         let failure = (!quorum).then(|| Failure::new(Exit::Unknown, "too few", "wait"));
-        let members = Members { all, epoch: None, failure };
+        let members = Members { all, epoch: None, failure, fragile: None, unlisted: None };
         let span = Duration::from_millis(1);
         let own = Own { name: Some("m0"), runs };
         let findings = of_members(&members, own, span, Some(Duration::from_secs(5)));

@@ -9,6 +9,7 @@ mod key_status;
 pub mod keys;
 pub(crate) mod lists;
 mod member;
+mod membership;
 mod notice_ids;
 pub(crate) mod orders;
 mod participant;

@@ -18,6 +18,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use super::keys::{KeyFile, NAMES, follow, warn_if_open};
+use super::membership::{fragile, unlisted};
 use super::service::worth_a_look;
 use super::too_long;
 use super::troubles::{self, DifferingMembers, Nobody, NoticeReporter};
@@ -188,7 +189,8 @@ async fn members(cluster: &Cluster, origins: &Origins) -> Result<Members, Failur
     let failure = (!quorum).then(|| troubles::too_few(cluster, &seen, origins));
     let epoch = membership.id();
     let epoch = Some(MembersEpoch { number: epoch.number, digest: epoch.digest });
-    Ok(Members { all, epoch, failure })
+    let (fragile, unlisted) = (fragile(membership), unlisted(&cluster.config.members, membership));
+    Ok(Members { all, epoch, failure, fragile, unlisted })
 }
 
 /// The state of an answering member, one word for programs.
