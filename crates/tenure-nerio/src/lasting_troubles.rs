@@ -1,5 +1,4 @@
-//! Troubles that datagrams showed and an operator must mend. The log has each notice only once, so
-//! these troubles are kept for later questions.
+//! Troubles that an operator must mend, kept for later questions; the log has each notice once.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -24,6 +23,8 @@ pub(crate) struct LastingTroubles {
     heard: BTreeMap<(Kind, SocketAddr), Trouble>,
     /// Notice that this node receives at another address than the members list names.
     elsewhere: Option<Notice>,
+    /// Notice that this node never grants again: it is no member any more, or has an old memory.
+    ended: Option<Notice>,
     /// Notice that the leaders of this node have no spare member.
     no_spare: Option<Notice>,
     /// Notice that the network has outgrown the lease of this node.
@@ -59,6 +60,7 @@ impl LastingTroubles {
             lately: LATELY.max(delta_max),
             heard: BTreeMap::new(),
             elsewhere: None,
+            ended: None,
             no_spare: None,
             outgrown: None,
             awaited: BTreeMap::new(),
@@ -68,6 +70,9 @@ impl LastingTroubles {
     pub(crate) fn take(&mut self, now: Time, notice: &Notice) {
         let (kind, address, is_member) = match notice {
             Notice::ListensElsewhere { .. } => return self.elsewhere = Some(notice.clone()),
+            Notice::Protocol { event: OwnEvent::Removed { .. } | OwnEvent::Replaced, .. } => {
+                return self.ended = Some(notice.clone());
+            }
             Notice::Protocol { event: OwnEvent::NoSpare { .. }, .. } => {
                 return self.no_spare = Some(notice.clone());
             }
@@ -135,7 +140,8 @@ impl LastingTroubles {
         let of_leaders = [&self.no_spare, &self.outgrown].map(|notice| notice.clone());
         let of_leaders = of_leaders.into_iter().flatten().filter(move |_| leads);
         let awaited = self.awaited.values().cloned();
-        self.elsewhere.clone().into_iter().chain(heard).chain(of_leaders).chain(awaited)
+        let of_node = [&self.ended, &self.elsewhere].map(|notice| notice.clone());
+        of_node.into_iter().flatten().chain(heard).chain(of_leaders).chain(awaited)
     }
 }
 
@@ -170,10 +176,25 @@ mod tests {
         assert_eq!(lasting.now(at(91), false).count(), 0);
     }
 
+    fn of_node(event: OwnEvent) -> Notice {
+        Notice::Protocol { election: None, event }
+    }
+
+    #[test]
+    fn removal_stays_a_trouble() {
+        for event in [
+            OwnEvent::Removed { epoch: 2, members: Vec::new(), replaced: false },
+            OwnEvent::Replaced,
+        ] {
+            let mut lasting = LastingTroubles::new(Duration::ZERO);
+            lasting.take(at(0), &of_node(event.clone()));
+            assert_eq!(lasting.now(at(900), false).collect::<Vec<_>>(), [of_node(event)]);
+        }
+    }
+
     #[test]
     fn leaders_alone_lack_lease() {
         let mut lasting = LastingTroubles::new(Duration::ZERO);
-        let of_node = |event| Notice::Protocol { election: None, event };
         let (lease, usable, needed) = (Duration::from_secs(5), Duration::from_secs(3), LATELY);
         let (drift, grace, kill_margin) = (Drift::DEFAULT, Duration::ZERO, Duration::ZERO);
         let beside = RoundTrips { count: 4, round_trip: Duration::from_secs(15) };

@@ -163,10 +163,10 @@ impl Node {
         self.shared.driver.ask(Ask::Membership).await
     }
 
-    /// Notices of all lasting troubles: troubles with addresses of members, and troubles with
-    /// datagrams that do not fit. A trouble with datagrams lasts for a minute after the last such
-    /// datagram, or for the longest lease if that is longer. `None` once the node is closed. Cancel
-    /// safe.
+    /// Notices of all lasting troubles: that this node is no member any more, troubles with
+    /// addresses of members, and troubles with datagrams that do not fit. A trouble with datagrams
+    /// lasts for a minute after the last such datagram, or for the longest lease if that is longer.
+    /// `None` once the node is closed. Cancel safe.
     pub async fn troubles(&self) -> Option<Vec<Notice>> {
         self.shared.driver.ask(Ask::Troubles).await
     }

@@ -77,11 +77,35 @@ pub struct Seen {
     /// Members to which the system refuses to send, with the address and the error. They count as
     /// silent.
     pub unsent: BTreeMap<NodeName, String>,
+    /// Set if all members of the settings that answer are in other clusters.
+    pub old_list: Option<OldList>,
     /// Members of the epoch that the members name, and their quorums.
     pub membership: Arc<Membership>,
     /// Members and the hosts at which they were asked: first the members of the settings, then the
     /// others by name.
     pub seats: Vec<Member>,
+}
+
+/// A survey of the members, without elections.
+impl From<Seen> for Survey {
+    fn from(seen: Seen) -> Self {
+        let Seen { states, differing, blank, unresolved, unsent, old_list, membership, seats } =
+            seen;
+        let service = |(name, state): (NodeName, Option<State>)| (name, state.map(|s| s.service));
+        Self {
+            members: states.into_iter().map(service).collect(),
+            elections: BTreeMap::new(),
+            longest: BTreeMap::new(),
+            raising: BTreeMap::new(),
+            differing,
+            blank,
+            unresolved,
+            unsent,
+            old_list,
+            membership,
+            seats,
+        }
+    }
 }
 
 impl Seen {
@@ -285,16 +309,16 @@ pub async fn survey(
 }
 
 /// Asks every member for one election, from new sockets on the address `from`. Takes a few round
-/// trips, and longer when a member is silent. Waits [`Briefly`](NameServers::Briefly) for name
-/// servers. A member to which the system cannot send counts as silent. Fails if there is no socket.
-/// Cancel safe.
+/// trips, and longer when a member is silent. A member to which the system cannot send counts as
+/// silent. Fails if there is no socket. Cancel safe.
 pub async fn ask(
     config: &Checked,
     keys: Option<&Keys>,
     from: SocketAddr,
+    name_servers: NameServers,
     election: &ElectionName,
 ) -> io::Result<Seen> {
-    let asked = side_by_side(config, keys, from, NameServers::Briefly, |mut voice| {
+    let asked = side_by_side(config, keys, from, name_servers, |mut voice| {
         let election = election.clone();
         async move {
             let state = voice.asker.state(&voice.member, &election).await;
@@ -302,7 +326,7 @@ pub async fn ask(
         }
     });
     let mut voices = Vec::new();
-    let Answered { membership, all, .. } = asked.await?;
+    let Answered { membership, old_list, all } = asked.await?;
     let mut states = of_each(&membership);
     for (voice, state) in all {
         let state = state.ok().flatten().map(|(_, state)| state);
@@ -313,7 +337,7 @@ pub async fn ask(
     let unresolved = reasons(&voices, Asker::unresolved);
     let unsent = reasons(&voices, Asker::unsent);
     let seats = voices.into_iter().map(|voice| voice.member).collect();
-    Ok(Seen { states, differing, blank, unresolved, unsent, membership, seats })
+    Ok(Seen { states, differing, blank, unresolved, unsent, old_list, membership, seats })
 }
 
 /// A map of all members, without answers yet.

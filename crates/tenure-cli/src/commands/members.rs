@@ -97,7 +97,8 @@ mod tests {
         };
         let at = |number| {
             let epoch = Some(MembersEpoch { number, digest: 0xabc });
-            Members { all: vec![member.clone()], epoch, failure: None }
+            let all = vec![member.clone()];
+            Members { all, epoch, failure: None, fragile: None, unlisted: None }
         };
         assert_eq!(lines(&at(0)), "a at 127.0.0.1:7101 serves\n");
         assert_eq!(lines(&at(2)), "epoch 2\na at 127.0.0.1:7101 serves\n");

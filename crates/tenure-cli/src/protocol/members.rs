@@ -69,6 +69,17 @@ pub struct Members {
     pub epoch: Option<MembersEpoch>,
     /// The failure of the command, if too few members serve for an election.
     pub failure: Option<Failure>,
+    /// A warning if a single member's stop ends all elections.
+    pub fragile: Option<Advice>,
+    /// A warning if the list of the settings lacks members.
+    pub unlisted: Option<Advice>,
+}
+
+/// A warning about the members, and the remedy.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Advice {
+    pub text: String,
+    pub fix: String,
 }
 
 /// An epoch, as members name the epoch in datagrams.

@@ -53,7 +53,9 @@ pub use self::backend::{
 };
 pub use self::later::{Later, at_once};
 pub use self::layers::{Layers, Realms};
-pub use self::members::{MadeChange, Member, MemberChange, Members, MembersEpoch, NewMember};
+pub use self::members::{
+    Advice, MadeChange, Member, MemberChange, Members, MembersEpoch, NewMember,
+};
 pub use self::registry::Registry;
 pub(crate) use self::registry::default;
 #[cfg(test)]

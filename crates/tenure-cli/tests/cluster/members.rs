@@ -22,7 +22,11 @@ fn leader_leads_on_while_members_change() {
         let said = stage.change(&["remove", gone]);
         assert_eq!(said, format!("{gone} removed, in epoch {epoch}\n"));
         stage.says(gone, "this node is no member any more");
-        assert_eq!(stage.status(gone)["service"], "removed");
+        let status = stage.status(gone);
+        assert_eq!(status["service"], "removed");
+        let warning = status["warning"].as_str().unwrap_or_default();
+        assert!(warning.contains("is no member any more: epoch"), "{status}");
+        assert!(warning.ends_with("[removed]"), "{status}");
         stage.stop(gone);
         stage.leads_on();
     }
@@ -179,7 +183,17 @@ fn change_needs_a_living_quorum() {
     stage.leads_on();
     stage.node("c", &[]);
     stage.serve(2, &["a", "b", "c"]);
-    stage.change(&["remove", "b"]);
+    let removed = stage.try_change(&["remove", "b"]);
+    assert_eq!((removed.code, &*removed.out), (Some(0), "b removed, in epoch 3\n"));
+    let needs = "each quorum needs a, c: when one of them stops, nobody leads";
+    assert!(removed.err.starts_with(&format!("warning: {needs}; ")), "{}", removed.err);
     stage.serve(3, &["a", "c"]);
     stage.leads_on();
+    let list = format!("{},{}", stage.with_address("a"), stage.with_address("b"));
+    let told = stage.ask(&["doctor", "--members", &list]).out;
+    let line = |begin: &str| told.lines().any(|line| line.starts_with(begin));
+    let quorum = format!("warning  quorum: enough members answer for an election, but {needs}");
+    assert!(line(&quorum), "{told}");
+    assert!(line("warning  members: the members list here lacks members of epoch 3: c"), "{told}");
+    assert!(line("warning  member: b at "), "{told}");
 }

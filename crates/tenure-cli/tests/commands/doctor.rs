@@ -7,6 +7,8 @@ use std::os::unix::fs::PermissionsExt;
 use serde_json::Value;
 use tenure_testkit::processes::{Answer, Cluster, Machine, addresses, eventually};
 
+use crate::silent_names::start;
+
 /// The results of all checks.
 struct Report {
     checks: Vec<Value>,
@@ -174,6 +176,23 @@ fn wrong_addresses_are_named() {
     report.has("listen", "fails", "if that process is this member, leave it");
     let report = with("a=192.0.2.1:7101");
     report.has("listen", "fails", "no address of this machine");
+}
+
+/// Another network needs root.
+#[test]
+fn silent_name_server_is_named() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let machine = machine();
+    let [a] = addresses();
+    let members = format!("a={a},b=b.test:7101");
+    let words = ["doctor", "--insecure-any-address", "--members", &members];
+    assert_eq!(start(&machine, "doctor", &words).ended(), Some(1));
+    let said = machine.log("doctor");
+    let told = "b.test does not resolve: the name server 10.9.0.2 (/etc/resolv.conf) did not \
+                answer within 5s";
+    assert!(said.contains(told), "{said}");
 }
 
 /// The system refuses to send to a broadcast address; the other members are still asked.

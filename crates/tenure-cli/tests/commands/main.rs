@@ -9,6 +9,8 @@ mod edicts;
 mod one_process;
 mod quorums;
 mod recover;
+#[path = "../shared/silent_names.rs"]
+mod silent_names;
 mod simulate;
 mod survivors;
 mod weak;

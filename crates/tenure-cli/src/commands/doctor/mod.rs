@@ -28,25 +28,36 @@ pub(super) async fn run(settings: DoctorSettings, context: Context) -> Result<Ex
     findings.extend(settings.command.as_deref().map(command));
     findings.push(clock::check(settings.drift.unwrap_or(Drift::DEFAULT)).await);
     let peers = settings.peers.as_deref().unwrap_or_default();
-    findings.extend(names::check(peers, reached_directly(&settings)).await);
+    // Both may wait for name servers, so they run side by side.
+    let (of_names, of_peers) = tokio::join!(
+        names::check(peers, reached_directly(&settings)),
+        of_peers(&settings, &context.origins),
+    );
+    findings.extend(of_names.into_iter().chain(of_peers));
+    let text = if context.json { object(&findings) } else { lines(&findings) };
+    output::print(&text)?;
+    let fails = findings.iter().any(|finding| finding.grade == Grade::Fails);
+    Ok(if fails { Exit::Wrong } else { Exit::Done })
+}
+
+/// Checks the state directory, the address of this process, and its peers.
+async fn of_peers(settings: &DoctorSettings, origins: &Origins) -> Vec<Finding> {
+    let mut findings = Vec::new();
     let mut runs = None;
     if let Some(path) = &settings.state {
-        let (finding, user) = of_state(path, &settings, &context.origins).await;
+        let (finding, user) = of_state(path, settings, origins).await;
         findings.push(finding);
         runs = user;
     }
     if let Some(backend) = settings.backend.as_ref().ok().or(settings.asks.as_ref()) {
-        let asked = peers::ask(&settings, &**backend, runs, &context.origins).await;
+        let asked = peers::ask(settings, &**backend, runs, origins).await;
         findings.extend(listening::check(&**backend, asked.answers_itself, runs));
         findings.extend(asked.findings);
     } else {
         let subject = if settings.protocol.can.members { "members" } else { "service" };
         findings.push(Finding::warning(subject, "not asked", "mend the settings first"));
     }
-    let text = if context.json { object(&findings) } else { lines(&findings) };
-    output::print(&text)?;
-    let fails = findings.iter().any(|finding| finding.grade == Grade::Fails);
-    Ok(if fails { Exit::Wrong } else { Exit::Done })
+    findings
 }
 
 /// The name of this member, if other members send datagrams to its address in the list. A member

@@ -12,6 +12,9 @@ use super::finding::Finding;
 /// The longest wait for name servers.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// The file with the name servers of this machine.
+const SERVERS: &str = "/etc/resolv.conf";
+
 /// The port for a URL without a port: only the name is looked up.
 const ANY_PORT: u16 = 1;
 
@@ -36,9 +39,8 @@ pub(super) async fn check(peers: &str, own: Option<&str>) -> Vec<Finding> {
         }
     }
     wrong.sort();
-    let fix = "correct the name, or make the name servers of this machine know it";
-    let finding = |(nth, why): &(usize, String)| {
-        Finding::fails("names", format!("{} does not resolve: {why}", places[*nth].0), fix)
+    let finding = |(nth, (why, fix)): &(usize, Wrong)| {
+        Finding::fails("names", format!("{} does not resolve: {why}", places[*nth].0), *fix)
     };
     let mut all = match (wrong.is_empty(), places.len()) {
         (true, 0) => Vec::new(),
@@ -77,14 +79,42 @@ fn elsewhere(host: &str, found: &[SocketAddr]) -> Option<Finding> {
     Some(Finding::warning("names", text, fix))
 }
 
-async fn look_up(host: String, port: u16) -> Result<Vec<SocketAddr>, String> {
+/// The reason why a name has no address, and the remedy.
+type Wrong = (String, &'static str);
+
+async fn look_up(host: String, port: u16) -> Result<Vec<SocketAddr>, Wrong> {
     let host = host.trim_matches(['[', ']']);
-    let found = match tokio::time::timeout(PATIENCE, tokio::net::lookup_host((host, port))).await {
-        Ok(Ok(found)) => found.collect::<Vec<_>>(),
-        Ok(Err(error)) => return Err(error.to_string()),
-        Err(_) => return Err(format!("no answer within {PATIENCE:?}")),
+    let unknown = "correct the name, or make the name servers of this machine know it";
+    match tokio::time::timeout(PATIENCE, tokio::net::lookup_host((host, port))).await {
+        Ok(Ok(found)) => {
+            let found: Vec<_> = found.collect();
+            if found.is_empty() {
+                Err(("it has no address".to_owned(), unknown))
+            } else {
+                Ok(found)
+            }
+        }
+        Ok(Err(error)) => Err((error.to_string(), unknown)),
+        Err(_) => {
+            let servers = servers(&std::fs::read_to_string(SERVERS).unwrap_or_default());
+            let why = format!("{servers} did not answer within {PATIENCE:?}");
+            Err((why, "mend the name server or the network to it, or name another in that file"))
+        }
+    }
+}
+
+/// The name servers in a text of the form of `resolv.conf`.
+fn servers(text: &str) -> String {
+    let server = |line: &str| {
+        let mut words = line.split_whitespace();
+        words.next().filter(|word| *word == "nameserver").and(words.next()).map(str::to_owned)
     };
-    if found.is_empty() { Err("it has no address".to_owned()) } else { Ok(found) }
+    let all: Vec<_> = text.lines().filter_map(server).collect();
+    match &all[..] {
+        [] => format!("the name server of this machine ({SERVERS})"),
+        [only] => format!("the name server {only} ({SERVERS})"),
+        _ => format!("the name servers {} ({SERVERS})", all.join(", ")),
+    }
 }
 
 /// Host and port of `a=10.0.0.1:7101`, `http://10.0.0.1:2379/path` and the like.
@@ -116,6 +146,15 @@ mod tests {
             assert_eq!(place(text), Some((host.to_owned(), port)), "{text}");
         }
         assert_eq!(place(""), None);
+    }
+
+    #[test]
+    fn name_servers_are_read() {
+        let text = "# nameserver 1\nsearch a.test\nnameserver 10.9.0.2\n";
+        assert_eq!(servers(text), "the name server 10.9.0.2 (/etc/resolv.conf)");
+        let text = format!("{text} nameserver\tfd00::7 # comment");
+        assert_eq!(servers(&text), "the name servers 10.9.0.2, fd00::7 (/etc/resolv.conf)");
+        assert_eq!(servers(""), "the name server of this machine (/etc/resolv.conf)");
     }
 
     #[test]

@@ -9,7 +9,7 @@ use super::finding::Finding;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::invocation::doctor::DoctorSettings;
-use crate::protocol::{AskMode, Backend, Member, Members};
+use crate::protocol::{Advice, AskMode, Backend, Member, Members};
 use crate::settings::Origins;
 
 /// The time to wait for the reason why the leader is unknown: the task that finds the reason may
@@ -25,6 +25,9 @@ const UNHEARD: [&str; 3] = [SILENT, "unresolved", "outside"];
 /// on a busy machine a running member may answer late, and `doctor` would then report that another
 /// process uses its address.
 const QUESTIONS: usize = 5;
+
+/// The time after which the command asks no more. Each question may wait 5 s for a name server.
+const ASKS_FOR: Duration = Duration::from_secs(4);
 
 /// The answers of the peers.
 pub(super) struct Asked {
@@ -80,13 +83,15 @@ struct Own<'a> {
 /// Asks the members. Also returns the duration of the last question.
 async fn of_all(backend: &dyn Backend, origins: &Origins) -> (Result<Members, Failure>, Duration) {
     let mut questions = 1;
+    let first = clock::now();
     loop {
         let start = clock::now();
         let answer = backend.members(origins).await;
-        let span = clock::now().since(start);
+        let now = clock::now();
         let is_silent = |members: &Members| members.all.iter().any(|one| one.state == SILENT);
-        if questions == QUESTIONS || !answer.as_ref().is_ok_and(is_silent) {
-            return (answer, span);
+        let is_last = questions == QUESTIONS || now.since(first) >= ASKS_FOR;
+        if is_last || !answer.as_ref().is_ok_and(is_silent) {
+            return (answer, now.since(start));
         }
         questions += 1;
     }
@@ -103,6 +108,9 @@ fn of_members(
     let is_silent = |member: &&Member| member.state == SILENT;
     let silent = members.all.iter().filter(is_silent).count();
     let mut findings: Vec<_> = members.all.iter().map(|member| of_member(member, own)).collect();
+    if let Some(Advice { text, fix }) = &members.unlisted {
+        findings.push(Finding::warning("members", text, fix));
+    }
     match &members.failure {
         // Before the first start all members are silent, and this machine may be in order.
         Some(_) if silent == members.all.len() => {
@@ -111,7 +119,15 @@ fn of_members(
         }
         Some(failure) => findings.push(Finding::of_failure("quorum", failure)),
         None if members.all.is_empty() => {}
-        None => findings.push(Finding::ok("quorum", "enough members answer for an election")),
+        None => {
+            let text = "enough members answer for an election";
+            findings.push(match &members.fragile {
+                Some(Advice { text: but, fix }) => {
+                    Finding::warning("quorum", format!("{text}, but {but}"), fix)
+                }
+                None => Finding::ok("quorum", text),
+            });
+        }
     }
     // The command waits for a silent member, so the span then says nothing about the network.
     if let Some(lease) = lease.filter(|_| silent == 0 && !members.all.is_empty()) {
@@ -209,7 +225,7 @@ mod tests {
         };
         let all = states.iter().enumerate().map(member).collect();
         let failure = (!quorum).then(|| Failure::new(Exit::Unknown, "too few", "wait"));
-        let members = Members { all, epoch: None, failure };
+        let members = Members { all, epoch: None, failure, fragile: None, unlisted: None };
         let span = Duration::from_millis(1);
         let own = Own { name: Some("m0"), runs };
         let findings = of_members(&members, own, span, Some(Duration::from_secs(5)));

@@ -9,11 +9,12 @@ use tenure_core::nerio::{ChangeError, ChangePhase, HostPort, Member, SeatChange}
 use tenure_nerio::changes::{self, Change, ChangeFailure, Done, Refusal, Unfinished, Worker};
 
 use super::lists::no_socket;
+use super::membership::fragile;
 use super::troubles::{mismatch, of_keys};
 use super::{Cluster, Grantors, QUORUMS};
 use crate::exit::Exit;
 use crate::failure::{self, Failure};
-use crate::protocol::{MadeChange, MemberChange, NewMember};
+use crate::protocol::{Advice, MadeChange, MemberChange, NewMember};
 use crate::settings::{Origin, Origins};
 
 /// Default time for a change.
@@ -73,6 +74,10 @@ pub(super) async fn change(
         Ok(Done::Changed { members, epoch }) => {
             let warning = listed_elsewhere(&cluster.config.members, &change).await;
             warning.iter().for_each(|warning| failure::warn(warning));
+            let removes = matches!(change, MemberChange::Remove(_));
+            if let Some(Advice { text, fix }) = fragile(&members).filter(|_| removes) {
+                failure::warn(&format!("{text}; {fix}"));
+            }
             let by_epoch = epoch.is_none().then_some(members.id().number);
             Ok(MadeChange { epoch, by_epoch })
         }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tenure::{ElectionName, Time, clock};
 use tenure_core::nerio::{Raising, State};
 use tenure_nerio::lists::{self, Heard};
-use tenure_nerio::survey;
+use tenure_nerio::survey::{self, NameServers, Seen};
 
 use super::Cluster;
 use super::lists::{blanks, describe, no_quorum, no_socket, outside};
@@ -52,9 +52,7 @@ pub struct Health {
 pub(crate) async fn ask(cluster: &Cluster, origins: &Origins) -> Result<Health, Failure> {
     let from = SocketAddr::new(cluster.listen.ip(), 0);
     let asked = clock::now();
-    let election = any_election(cluster)?;
-    let states = survey::ask(&cluster.config, cluster.key(), from, &election).await;
-    let mut states = states.map_err(|error| no_socket(from, &error, origins))?.states;
+    let mut states = states(cluster, NameServers::Briefly, origins).await?.states;
     let seen = lists::elections(&cluster.config, cluster.key(), from).await;
     let seen = seen.map_err(|error| no_socket(from, &error, origins))?;
     let granted = |name: &tenure::NodeName| {
@@ -83,6 +81,19 @@ pub(crate) async fn ask(cluster: &Cluster, origins: &Origins) -> Result<Health, 
     Ok(Health { members, asked, at: clock::now(), quorum: seen.quorum, failure })
 }
 
+/// Asks every member for its state. A key for some elections is enough: members report their state
+/// in an answer about any election.
+pub(super) async fn states(
+    cluster: &Cluster,
+    name_servers: NameServers,
+    origins: &Origins,
+) -> Result<Seen, Failure> {
+    let from = SocketAddr::new(cluster.listen.ip(), 0);
+    let election = any_election(cluster)?;
+    let seen = survey::ask(&cluster.config, cluster.key(), from, name_servers, &election).await;
+    seen.map_err(|error| no_socket(from, &error, origins))
+}
+
 /// The answer of a member, or else its `state`. A member of an older version reports its state, and
 /// does not answer questions for lists.
 fn with_state(heard: Heard, state: Option<&State>) -> Heard {
@@ -102,8 +113,7 @@ fn health(member: Member, state: Option<&State>, granted: Option<usize>) -> Memb
     }
 }
 
-/// An election about which the key may ask. Members report their state in an answer about any
-/// election.
+/// An election about which the key may ask.
 fn any_election(cluster: &Cluster) -> Result<ElectionName, Failure> {
     let grant = cluster.key().and_then(|keys| keys.application());
     let first = grant.and_then(|grant| grant.elections.as_str().split(',').next());

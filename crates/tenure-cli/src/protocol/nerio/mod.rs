@@ -9,6 +9,7 @@ mod key_status;
 pub mod keys;
 pub(crate) mod lists;
 mod member;
+mod membership;
 mod notice_ids;
 pub(crate) mod orders;
 mod participant;
@@ -244,10 +245,11 @@ pub(crate) fn grantors(layers: &mut Layers<'_>, purpose: Purpose<'_>) -> Result<
             needs(Right::Resign)?;
             check_seal(&cluster, election)?;
         }
-        Purpose::Ask(_) | Purpose::Members(_) => needs(Right::Ask)?,
+        Purpose::Ask(_) => needs(Right::Ask)?,
         Purpose::ChangeMembers(_) => keys::check_members(keys, origins)?,
-        // No check is needed: the list has only the elections about which the key may ask.
-        Purpose::Elections => {}
+        // No check is needed: every key may ask for the state of members, and the list has only the
+        // elections about which the key may ask.
+        Purpose::Members(_) | Purpose::Elections => {}
     }
     let supervisor = match purpose {
         Purpose::Campaign(_) => layers.optional(&SUPERVISOR)?,

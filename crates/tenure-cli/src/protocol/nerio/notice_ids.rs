@@ -43,11 +43,16 @@ const fn of_event(event: &OwnEvent) -> Option<&'static str> {
     })
 }
 
-/// Warns of a notice; `more` ends the text.
-pub(super) fn warn(notice: &Notice, more: &str) {
+/// The text of a notice with its id; `more` ends the text.
+pub(super) fn told(notice: &Notice, more: &str) -> String {
     let text = format!("{notice}{more}");
-    failure::warn(&match id(notice) {
+    match id(notice) {
         Some(id) => tagged(&text, id),
         None => text,
-    });
+    }
+}
+
+/// Warns of a notice; `more` ends the text.
+pub(super) fn warn(notice: &Notice, more: &str) {
+    failure::warn(&told(notice, more));
 }

@@ -18,12 +18,13 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use super::keys::{KeyFile, NAMES, follow, warn_if_open};
+use super::membership::{fragile, unlisted};
 use super::service::worth_a_look;
 use super::too_long;
 use super::troubles::{self, DifferingMembers, Nobody, NoticeReporter};
 use super::{
-    Cluster, Reaction, Seat, Service, changes, clocks, key_status, lists, orders, shown, silent,
-    weak,
+    Cluster, Reaction, Seat, Service, changes, clocks, health, key_status, lists, orders, shown,
+    silent, weak,
 };
 use crate::control::{Answer, Call, Server};
 use crate::exit::Exit;
@@ -153,7 +154,7 @@ impl Grantors {
 }
 
 async fn members(cluster: &Cluster, origins: &Origins) -> Result<Members, Failure> {
-    let seen = ask_all(cluster, NameServers::Patiently, origins).await?;
+    let seen: Survey = health::states(cluster, NameServers::Patiently, origins).await?.into();
     let mut all = Vec::new();
     let membership = &seen.membership;
     let mut serving = MemberSet::EMPTY;
@@ -185,10 +186,11 @@ async fn members(cluster: &Cluster, origins: &Origins) -> Result<Members, Failur
     }
     all.extend(lists::outside(cluster, membership));
     let quorum = membership.quorums().is_quorum(serving);
-    let failure = (!quorum).then(|| too_few(cluster, &seen, origins));
+    let failure = (!quorum).then(|| troubles::too_few(cluster, &seen, origins));
     let epoch = membership.id();
     let epoch = Some(MembersEpoch { number: epoch.number, digest: epoch.digest });
-    Ok(Members { all, epoch, failure })
+    let (fragile, unlisted) = (fragile(membership), unlisted(&cluster.config.members, membership));
+    Ok(Members { all, epoch, failure, fragile, unlisted })
 }
 
 /// The state of an answering member, one word for programs.
@@ -227,38 +229,6 @@ pub(super) fn cure(member: &NodeName, service: nerio::Service) -> Option<String>
 pub(super) fn behind(member: &NodeName, what: &Unsafe) -> String {
     let text = what.to_string();
     text.strip_prefix(&format!("{member} ")).unwrap_or(&text).to_owned()
-}
-
-/// The failure if too few members serve for an election.
-fn too_few(cluster: &Cluster, seen: &Survey, origins: &Origins) -> Failure {
-    if let Some(failure) = troubles::ends_for(cluster, seen, origins) {
-        return failure;
-    }
-    let what = "fewer members serve than an election needs";
-    let obstacle = seen.obstacle(None);
-    if let Some(why @ (Unsafe::Lost { .. } | Unsafe::NoQuorum { .. } | Unsafe::OldList(_))) =
-        obstacle
-    {
-        let names: &[_] = if matches!(why, Unsafe::OldList(_)) { &["members"] } else { &[] };
-        let failure = Failure::new(Exit::Unknown, format!("{what}: {why}"), why.fix());
-        return origins.explain(failure, names);
-    }
-    let silent = seen.members.iter().any(|(name, service)| {
-        service.is_none_or(|service| service != nerio::Service::Serving)
-            && !seen.differing.contains(name)
-    });
-    match (seen.differing.is_empty(), silent) {
-        (true, _) => {
-            let fix = "check the other nodes and the network to them, or wait".to_owned();
-            Failure::new(Exit::Unknown, what, fix + troubles::of_keys(cluster))
-        }
-        (false, true) => {
-            let mut failure = troubles::mismatch(what.to_owned(), Exit::Unknown, origins);
-            failure.fix += "; check the other nodes and the network to them, or wait";
-            failure
-        }
-        (false, false) => troubles::mismatch(what.to_owned(), Exit::Unknown, origins),
-    }
 }
 
 /// Asks each member of `cluster` for its state and its grants.

@@ -324,7 +324,8 @@ pub(super) async fn worth_a_look(
     shown: impl Fn(&Notice) -> bool,
 ) -> Option<String> {
     let troubles = node.troubles().await.unwrap_or_default();
-    let troubles = troubles.iter().filter(|notice| shown(notice)).map(ToString::to_string);
+    let troubles = troubles.iter().filter(|notice| shown(notice));
+    let troubles = troubles.map(|notice| notice_ids::told(notice, ""));
     let of_keys = key_file.trouble().into_iter().chain(key_file.open().map(str::to_owned));
     let all: Vec<_> = of_settings.into_iter().chain(of_keys).chain(troubles).collect();
     (!all.is_empty()).then(|| all.join("; "))

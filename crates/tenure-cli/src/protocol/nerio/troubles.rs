@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tenure::{ElectionName, NodeName, Waiting};
 use tenure_core::nerio::{Holder, Member, MemberSet, Membership, Service};
-use tenure_nerio::survey::Survey;
+use tenure_nerio::survey::{NameServers, Survey, Unsafe};
 use tenure_nerio::{Notice, OwnEvent, survey};
 use tokio::sync::broadcast;
 
@@ -195,7 +195,8 @@ pub(super) async fn nobody(
     election: ElectionName,
 ) -> Option<Nobody> {
     let from = SocketAddr::new(cluster.listen.ip(), 0);
-    let seen = survey::ask(&cluster.config, cluster.key(), from, &election).await.ok()?;
+    let briefly = NameServers::Briefly;
+    let seen = survey::ask(&cluster.config, cluster.key(), from, briefly, &election).await.ok()?;
     let mut differing = differing.lock().unwrap_or_else(PoisonError::into_inner).clone();
     differing.extend(seen.differing.iter().cloned());
     differing.retain(|name| !seen.blank.contains(name));
@@ -212,7 +213,7 @@ pub(super) async fn nobody(
         let Some(state) = seen.states.get(name).and_then(Option::as_ref) else {
             why.push(match seen.unresolved.get(name) {
                 _ if seen.blank.contains(name) => {
-                    survey::Unsafe::blank(membership, &seen.blank, name.clone()).to_string()
+                    Unsafe::blank(membership, &seen.blank, name.clone()).to_string()
                 }
                 _ if differing.contains(name) => format!("{name} runs with another configuration"),
                 Some(error) => {
@@ -233,7 +234,7 @@ pub(super) async fn nobody(
                 }
                 failing |= service == Service::Failing;
                 let member = name.clone();
-                why.push(survey::Unsafe::NotServing { member, service }.to_string());
+                why.push(Unsafe::NotServing { member, service }.to_string());
             }
         }
         if let Some(holder) = &state.holder {
@@ -245,7 +246,7 @@ pub(super) async fn nobody(
     let why = why.join("; ");
     let failure = (!quorum).then(|| {
         let what = format!("no quorum of nodes says who leads: {why}");
-        if let Some(lost) = survey::Unsafe::let_in_by_none(membership, &seen.blank) {
+        if let Some(lost) = Unsafe::let_in_by_none(membership, &seen.blank) {
             return Failure::new(Exit::Unknown, what, lost.fix());
         }
         if !differing.is_empty() {
@@ -267,6 +268,37 @@ pub(super) fn may_be_of_keys(cluster: &Cluster, waiting: &Waiting) -> Option<&'s
     // so the keys are not the cause.
     let possible = cluster.keys.is_some() || missing.len() == cluster.config.members.len();
     possible.then(|| of_keys(cluster))
+}
+
+/// The failure if too few members serve for an election.
+pub(super) fn too_few(cluster: &Cluster, seen: &Survey, origins: &Origins) -> Failure {
+    if let Some(failure) = ends_for(cluster, seen, origins) {
+        return failure;
+    }
+    let what = "fewer members serve than an election needs";
+    let obstacle = seen.obstacle(None);
+    if let Some(why @ (Unsafe::Lost { .. } | Unsafe::NoQuorum { .. } | Unsafe::OldList(_))) =
+        obstacle
+    {
+        let names: &[_] = if matches!(why, Unsafe::OldList(_)) { &["members"] } else { &[] };
+        let failure = Failure::new(Exit::Unknown, format!("{what}: {why}"), why.fix());
+        return origins.explain(failure, names);
+    }
+    let silent = seen.members.iter().any(|(name, service)| {
+        service.is_none_or(|service| service != Service::Serving) && !seen.differing.contains(name)
+    });
+    match (seen.differing.is_empty(), silent) {
+        (true, _) => {
+            let fix = "check the other nodes and the network to them, or wait".to_owned();
+            Failure::new(Exit::Unknown, what, fix + of_keys(cluster))
+        }
+        (false, true) => {
+            let mut failure = mismatch(what.to_owned(), Exit::Unknown, origins);
+            failure.fix += "; check the other nodes and the network to them, or wait";
+            failure
+        }
+        (false, false) => mismatch(what.to_owned(), Exit::Unknown, origins),
+    }
 }
 
 /// A possible reason for the silence of a running member, for the end of a warning.
@@ -309,7 +341,7 @@ pub(super) fn fix(
     let fix = match (all.is_empty(), failing) {
         (false, _) if membership.quorums().is_quorum(lost) => {
             let lost = lost.iter().map(|member| membership.name(member).clone()).collect();
-            return survey::Unsafe::Lost { lost }.fix();
+            return Unsafe::Lost { lost }.fix();
         }
         (false, _) if lost.is_empty() && !serves => {
             "start all nodes: a new cluster begins only when all its nodes run, after the longest \

@@ -117,7 +117,7 @@ pub(super) async fn show(settings: &Settings, origins: &Origins) -> Result<Membe
         Some(electorate) => asked.no_quorum(electorate, &count),
         None => asked.not_founded(),
     };
-    Ok(Members { all, epoch: None, failure })
+    Ok(Members { all, epoch: None, failure, fragile: None, unlisted: None })
 }
 
 /// Numbers of voters with a vote, by state.
