@@ -170,7 +170,9 @@ impl Read {
     }
 }
 
-/// The first time at which the wall clock of `node` shows `wall`, if all its steps happen.
+/// The time from which the wall clock of `node` shows `wall` or later for ever, if all its steps
+/// happen. A clock that is set back soon after it has shown `wall` shows it again: a handle that
+/// nobody read in between leads until then.
 #[must_use]
 pub fn wall_reaches(
     conditions: &Conditions,
@@ -183,17 +185,17 @@ pub fn wall_reaches(
         let since = i128::from(wall.as_nanos()) - i128::from(EPOCH);
         u64::try_from(since - i128::from(lead)).unwrap_or(0)
     };
-    let (mut at, mut lead) = (from, lead);
+    let (mut at, mut lead, mut last) = (from, lead, from);
     for (time, incident) in &conditions.incidents {
         if let Incident::Step { node: stepped, ahead } = incident
             && *stepped == node
             && *time > at
         {
-            if reaches(lead) < *time {
-                break;
-            }
+            let reached = reaches(lead).min(*time);
+            last = if reached > at { reached } else { last };
             (at, lead) = (*time, *ahead);
         }
     }
-    reaches(lead).max(at)
+    let reached = reaches(lead);
+    if reached > at { reached } else { last }
 }

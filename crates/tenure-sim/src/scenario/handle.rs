@@ -55,8 +55,12 @@ impl Handle {
 
     /// The answer of the handle at `now`.
     #[must_use]
-    pub fn standing(&self, now: Time, shown: WallTime) -> Standing {
-        match self.claim.filter(|(_, claim)| !self.has_lapsed_at(shown) && claim.holds(now)) {
+    pub fn standing(&mut self, now: Time, shown: WallTime) -> Standing {
+        if self.has_lapsed_at(shown) {
+            // The answer stays, even if the clock is set back.
+            self.lower();
+        }
+        match self.claim.filter(|(_, claim)| claim.holds(now)) {
             Some((fence, claim)) => Standing::Leading { until: claim.until(), fence },
             None => Standing::NotLeading,
         }

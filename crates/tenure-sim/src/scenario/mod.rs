@@ -322,8 +322,8 @@ pub trait Scenario: Sized + Debug + 'static {
         led.until
     }
 
-    /// The first time at which the wall clock of `node` shows `wall`, for a core that compares wall
-    /// clocks.
+    /// The time from which the wall clock of `node` shows `wall` or later for ever, for a core that
+    /// compares wall clocks.
     fn wall_reaches(_: &Context<'_>, _node: usize, _: WallTime) -> u64 {
         u64::MAX
     }
