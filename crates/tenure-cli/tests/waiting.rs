@@ -279,6 +279,28 @@ fn transfer_reports_or_awaits_a_promise() {
     }
 }
 
+/// `one` has stepped down, and its promise delays `two`, the next leader. The command to `two`
+/// waits for the end of the promise.
+#[test]
+fn transfer_awaits_next_leader() {
+    let mut stage = Stage::new();
+    stage.found();
+    stage.candidate("one", &[]);
+    stage.says("one", "CMD runs");
+    stage.candidate("two", &[]);
+    stage.says("two", "behind one, which leads");
+    wait::eventually("one is verified", || {
+        let (code, said) = stage.tenure(&["verify"], None);
+        (code == Some(0) && said.starts_with("verified one")).then_some(())
+    });
+    let (code, said) = stage.tenure(&["transfer", "--to", "two"], Some("one"));
+    assert!(code == Some(0) && said.starts_with("one hands over to two (e)"), "{said}");
+    stage.says("two", "two waits: one has stepped down");
+    let (code, said) = stage.tenure(&["transfer", "--to", "one", "--wait", "50s"], Some("two"));
+    assert!(said.starts_with("two handed over to one (e)\n"), "{said}");
+    assert_eq!(code, Some(0), "{said}");
+}
+
 /// Two of three nodes are gone: the resignation ends with the lease, and the command gets the
 /// reason.
 #[test]

@@ -235,7 +235,7 @@ impl fmt::Display for Sentence<'_> {
                     ". The campaign goes on once the other nodes that serve are a quorum"
                 } else {
                     ". The campaign goes on once the other nodes that serve are a quorum or, if \
-                     the cluster is new, once all nodes run"
+                     the cluster is new, once all nodes hear each other"
                 })?;
                 f.write_str(
                     ". If too few nodes have kept their directories, see docs/howto/lost-quorum.md",
@@ -364,7 +364,8 @@ mod tests {
                 Waiting::Fences { at: names(&["a", "b"]), known: false, missing: Vec::new() },
                 "a, b have no stored state (lost, or never written). The campaign goes on once the \
                  other nodes that serve are a quorum or, if the cluster is new, once all nodes \
-                 run. If too few nodes have kept their directories, see docs/howto/lost-quorum.md",
+                 hear each other. If too few nodes have kept their directories, see \
+                 docs/howto/lost-quorum.md",
             ),
             (Waiting::Behind { who: "one".into(), leading: true }, "behind one, which leads"),
             (Waiting::Behind { who: "1e26f5".into(), leading: false }, "behind 1e26f5"),

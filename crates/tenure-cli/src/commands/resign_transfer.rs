@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde_json::Value;
-use tenure::{ElectionName, NodeName};
+use tenure::{ElectionName, NodeName, clock};
 
 use super::client;
 use crate::control::Request;
@@ -44,17 +44,21 @@ pub(super) async fn transfer(
     settings: TransferSettings,
     context: Context,
 ) -> Result<Exit, Failure> {
-    let TransferSettings { tell, to, wait } = settings;
-    let socket = client::find_leader(&tell, &context.origins).await?;
-    let wait_ms = wait.map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
-    let request = Request::Transfer { to: to.to_string(), wait_ms };
-    let answer = match wait {
-        Some(wait) => match client::ask_for(&socket, &request, wait.saturating_add(LATER)).await? {
-            Some(answer) => answer,
-            None => return Err(not_yet(&socket, &to, &tell.election, wait).await),
-        },
-        None => client::ask(&socket, &request).await?,
+    let wait = settings.wait;
+    let began = clock::now();
+    let answer = loop {
+        let left = wait.map(|wait| wait.saturating_sub(clock::now().since(began)));
+        let refused = match ask(&settings, left, &context).await {
+            Err(refused) if refused.exit == Exit::Refused => refused,
+            asked => break asked?,
+        };
+        let ends = left.is_none_or(|left| left <= AGAIN);
+        if ends || !client::may_pass(&settings.tell, &refused).await {
+            return Err(refused);
+        }
+        tokio::time::sleep(AGAIN).await;
     };
+    let to = settings.to;
     if answer["unchanged"] == true {
         return say(&context, &answer, "leads already", "");
     }
@@ -86,6 +90,26 @@ pub(super) async fn transfer(
         }
     }
 }
+
+/// Asks the leading runner once. `left` is the rest of the wait.
+async fn ask(
+    TransferSettings { tell, to, wait }: &TransferSettings,
+    left: Option<Duration>,
+    context: &Context,
+) -> Result<Value, Failure> {
+    let socket = client::find_leader(tell, &context.origins).await?;
+    let whole = |left: Duration| left.as_nanos().div_ceil(1_000_000);
+    let wait_ms = left.map(|left| u64::try_from(whole(left)).unwrap_or(u64::MAX));
+    let request = Request::Transfer { to: to.to_string(), wait_ms };
+    let Some(left) = left else { return client::ask(&socket, &request).await };
+    match client::ask_for(&socket, &request, left.saturating_add(LATER)).await? {
+        Some(answer) => Ok(answer),
+        None => Err(not_yet(&socket, to, &tell.election, wait.unwrap_or(left)).await),
+    }
+}
+
+/// Interval of the requests while a refusal may pass by itself.
+const AGAIN: Duration = Duration::from_millis(100);
 
 /// The extra time for a runner to answer after the requested wait.
 const LATER: Duration = Duration::from_secs(1);

@@ -79,6 +79,9 @@ pub enum Answer {
 /// The first words of the refusal of a request that the process does not know.
 pub(crate) const UNKNOWN_REQUEST: &str = "not a request: ";
 
+/// The refusal of an order by a runner whose CMD is being stopped.
+pub(crate) const STEPS_DOWN: &str = "the runner is stepping down already";
+
 impl Answer {
     /// Adds a warning for the operator to the status.
     #[must_use]

@@ -317,7 +317,8 @@ fn transfer(registry: Registry) -> Command {
         .after_help(
             "Without --wait the command ends when the old leader no longer leads. If that leader \
              has answered tenure verify, its promise may keep the next leader waiting; the command \
-             then prints for how long.\n\n\
+             then prints for how long. With --wait the command also waits for the end of such a \
+             promise, and of an election.\n\n\
              Ends with 4 when --wait is over before the named candidate leads, 6 when the runner \
              does not lead or the named candidate does not wait, 69 when no runner answers.\n\n\
              With --remote the members pass the order to the leader. Give --key-file with a key \

@@ -1,6 +1,7 @@
 //! The first start of a cluster, without `--new`.
 
 use std::fs;
+use std::net::UdpSocket;
 
 use tenure_testkit::processes::{Answer, Cluster, eventually};
 
@@ -66,6 +67,49 @@ fn found([first, second, last]: [&'static str; 3]) {
         });
     }
     cluster.says("one", "one leads billing, fence ");
+}
+
+/// The list of b has a wrong address of c. All nodes run, each names the two, and they found the
+/// cluster once the list is right.
+#[test]
+fn wrong_address_is_named_by_all() {
+    for sealed in [true, false] {
+        let settings = "election = \"billing\"\nlease = \"2s\"\ngrace = \"200ms\"\n\
+             lease-max = \"2s\"\nround-trip = \"100ms\"";
+        let mut cluster = Cluster::new(env!("CARGO_BIN_EXE_tenure"), ["a", "b", "c"], settings);
+        let key: &[&str] = if sealed { &["--key-file", "own.key"] } else { &[] };
+        if sealed {
+            let made = cluster.machine.ask(&["keys", "new", "--out", "own.key"]);
+            assert_eq!(made.code, Some(0), "{made:?}");
+        }
+        let silent = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let wrong = format!("c={}", silent.local_addr().unwrap());
+        let right = cluster.members().split(',').find(|at| at.starts_with("c=")).unwrap();
+        let members = cluster.members().replace(right, &wrong);
+        cluster.node("a", key);
+        cluster.node("b", &[key, &["--members", &members]].concat());
+        cluster.node("c", key);
+        let on_b = "`members` on b, or mend the network between them";
+        cluster.says("a", &format!("b has not heard from c: correct the address of c in {on_b}"));
+        cluster.says("b", &format!("; this process asks {}", wrong.replace('=', " at ")));
+        cluster.says(
+            "c",
+            if sealed {
+                "b has not asked this node: correct the address of this node in `members` on b"
+            } else {
+                "b takes this node for a stranger: "
+            },
+        );
+        let Answer { out, err, .. } = cluster.ask(&[&["leader"], key].concat());
+        assert!(err.contains("read the logs of these nodes: "), "{out}{err}");
+        cluster.kill("b");
+        cluster.node("b", key);
+        for node in ["a", "b", "c"] {
+            eventually(&format!("{node} serves"), || {
+                (cluster.status(node)["service"] == "serving").then_some(())
+            });
+        }
+    }
 }
 
 /// The directory of c is lost, and a node with an empty directory takes the place of c.

@@ -85,6 +85,28 @@ fn remote_leader_obeys_permitted_orders() {
     assert!(fleet.runs("web") && fleet.runs("web-2"), "both campaign again");
 }
 
+/// A promise of the leader that resigned delays every leader. An order with --wait waits for the
+/// next leader, and the same order without --wait does not.
+#[test]
+fn order_awaits_next_leader() {
+    let mut fleet = Fleet::with_lease("60s");
+    let key = fleet.key("prod.key");
+    NODES.iter().for_each(|node| fleet.start_node(node, &key));
+    fleet.start_runner("web", &key);
+    fleet.start_waiting("web-2", &[&key]);
+    waits_everywhere(&fleet, &key, "web-2");
+    until("web is verified", || fleet.ask(&["verify", "--key-file", &key]).code == Some(0));
+    let resigned = tell(&fleet, &["resign"], &key);
+    assert_eq!(resigned.code, Some(0), "{}", resigned.errors);
+    let transfer = ["transfer", "--to", "web-2"];
+    let refused = tell(&fleet, &transfer, &key);
+    assert_eq!(refused.code, Some(6), "{}{}", refused.told, refused.errors);
+    assert!(refused.errors.contains("web has stepped down, and promised"), "{}", refused.errors);
+    let handed = tell(&fleet, &[&transfer[..], &["--wait", "50s"]].concat(), &key);
+    assert_eq!(handed.code, Some(0), "{}{}", handed.told, handed.errors);
+    assert_eq!(handed.told["leader"], "web-2", "{}", handed.told);
+}
+
 /// The second order comes while the runner obeys the first order and stops CMD.
 #[test]
 fn runner_reports_refused_order() {

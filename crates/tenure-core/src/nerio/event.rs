@@ -169,6 +169,11 @@ pub enum OwnEvent {
         /// Members, among those that answered, that do not recognize this grantor as a member, and
         /// so do not write down its memory.
         strange: Vec<NodeName>,
+        /// Members with an empty directory that have asked this grantor, and still lack an answer
+        /// of another member.
+        deaf: Vec<NodeName>,
+        /// Members with an empty directory that answer this grantor, and have not asked it.
+        unasked: Vec<NodeName>,
     },
     /// The cluster is founded: no member had a memory, and the members' present memories are the
     /// founders.
@@ -425,8 +430,8 @@ impl fmt::Display for OwnEvent {
             Self::Raised { delta_max } => write!(f, "granting leases up to {delta_max:?}"),
             Self::Quarantined { until } => write!(f, "in quarantine until {until}"),
             Self::Recovering => f.write_str("recovering"),
-            Self::RecoveryWaits { whole, silent, empty, strange } => {
-                recovery_waits(whole, silent, empty, strange, f)
+            Self::RecoveryWaits { whole, silent, empty, strange, deaf, unasked } => {
+                recovery_waits([whole, silent, empty, strange], [deaf, unasked], f)
             }
             Self::Founded => f.write_str(FOUNDED),
             Self::Founding(trouble) => trouble.fmt(f),
@@ -549,6 +554,7 @@ impl OwnEvent {
 
 #[cfg(test)]
 mod tests {
+    use alloc::format;
     use alloc::string::ToString;
 
     use super::*;
@@ -566,10 +572,13 @@ mod tests {
 
     #[test]
     fn recovery_names_the_missing_members() {
+        let names = |names: &[&str]| -> Vec<NodeName> {
+            names.iter().map(|of| of.parse().unwrap()).collect()
+        };
         let said = |whole: &[&str], silent: &[&str], empty: &[&str], strange: &[&str]| {
-            let [whole, silent, empty, strange] = [whole, silent, empty, strange]
-                .map(|names| names.iter().map(|name| name.parse().unwrap()).collect());
-            OwnEvent::RecoveryWaits { whole, silent, empty, strange }.to_string()
+            let [whole, silent, empty, strange] = [whole, silent, empty, strange].map(names);
+            let [deaf, unasked] = [Vec::new(), Vec::new()];
+            OwnEvent::RecoveryWaits { whole, silent, empty, strange, deaf, unasked }.to_string()
         };
         let new = said(&[], &["c"], &["b"], &[]);
         assert!(new.contains("c does not answer: start it"), "{new}");
@@ -579,5 +588,28 @@ mod tests {
         assert!(lost.contains("c remembers the cluster, but a quorum is needed"), "{lost}");
         let moved = said(&["b", "c"], &[], &[], &["b", "c"]);
         assert!(moved.contains("b, c take this node for a stranger"), "{moved}");
+        let apart = |empty: &[&str], deaf: &[&str], unasked: &[&str]| {
+            let [empty, deaf, unasked] = [empty, deaf, unasked].map(names);
+            let [whole, silent, strange] = [Vec::new(), Vec::new(), Vec::new()];
+            OwnEvent::RecoveryWaits { whole, silent, empty, strange, deaf, unasked }.to_string()
+        };
+        let begin = "has no stored state (lost, or never written), and asks the other members: b, \
+                     c have no stored state either. The cluster is founded when all members hear \
+                     each other. ";
+        let mend = "on b, or mend the network between them";
+        assert_eq!(
+            [apart(&["b", "c"], &["b"], &[]), apart(&["b", "c"], &[], &["b"])],
+            [
+                format!(
+                    "{begin}b has not heard from c: correct the address of c in `members` {mend}"
+                ),
+                format!(
+                    "{begin}b has not asked this node: correct the address of this node in \
+                     `members` {mend}"
+                ),
+            ]
+        );
+        let five = apart(&["b", "c", "d", "e"], &["b"], &[]);
+        assert!(five.contains("b has not heard from all of c, d, e: its log names the "), "{five}");
     }
 }

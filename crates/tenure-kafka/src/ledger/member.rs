@@ -31,6 +31,10 @@ use crate::{client_end, explain};
 /// The longest wait of a poll, and so the longest wait of an order.
 const POLL: Duration = Duration::from_millis(20);
 
+/// The longest wait for the end of a membership. Requests of the library end after 10 s, but the
+/// library waits for ever for partitions whose return it has refused.
+const LEAVE_MAX: Duration = Duration::from_secs(12);
+
 /// The time after which a refusal is final, unless the library has succeeded with another attempt.
 const REFUSED: Duration = Duration::from_secs(2);
 
@@ -467,15 +471,21 @@ fn close(consumer: Arc<BaseConsumer<Context>>, mut ends: Ends) {
     // A client that has failed for good is not closed. `rdkafka` closes a dropped consumer again,
     // and logs the failure.
     if consumer.close_queue().is_ok() {
-        while !consumer.closed() {
-            drop(consumer.poll(POLL));
-        }
+        let poll = || drop(consumer.poll(POLL));
+        poll_while(|| !consumer.closed(), now().after(LEAVE_MAX), poll);
     }
     client_end::end_soon(move || {
         ends.end();
         // The last owner ends the client.
         drop(consumer);
     });
+}
+
+/// Polls while `waits` holds, and no longer than `until`.
+fn poll_while(waits: impl Fn() -> bool, until: Time, mut poll: impl FnMut()) {
+    while waits() && now() < until {
+        poll();
+    }
 }
 
 /// Whether an error lasts. A missing right may be granted later.
@@ -489,4 +499,19 @@ fn is_for_good(code: RDKafkaErrorCode) -> bool {
             | RDKafkaErrorCode::UnsupportedVersion
             | RDKafkaErrorCode::UnsupportedFeature
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    #[test]
+    fn leaving_member_waits_with_limit() {
+        poll_while(|| true, now().after(POLL), || {});
+        let polls = Cell::new(0);
+        poll_while(|| polls.get() < 3, Time::MAX, || polls.set(polls.get() + 1));
+        assert_eq!(polls.get(), 3);
+    }
 }

@@ -216,7 +216,10 @@ impl Activity {
                 )
             }
             Service::Recovering { known: false } => {
-                "start all nodes: only all of them together found a new cluster".to_owned()
+                format!(
+                    "start all nodes: only all of them together found a new cluster; if all run, \
+                     read the log of {member}"
+                )
             }
             Service::Replaced => format!(
                 "if an old directory was put back, stop {member} and move that directory away. \

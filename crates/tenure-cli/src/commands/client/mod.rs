@@ -12,7 +12,9 @@ use serde_json::Value;
 use tenure::clock;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 
-use crate::control::{Answer, Request, SOCKET, UNKNOWN_REQUEST, socket_file, until_file};
+use crate::control::{
+    Answer, Request, SOCKET, STEPS_DOWN, UNKNOWN_REQUEST, socket_file, until_file,
+};
 use crate::exit::Exit;
 use crate::failure::{self, Failure};
 use crate::invocation::ask::{Runner, TellSettings};
@@ -340,6 +342,38 @@ fn chosen(
     Ok(found.pop().map(|one| one.socket))
 }
 
+/// Whether the refusal of an order passes by itself: a runner steps down, or candidates on this
+/// machine wait, and know no leader.
+pub(super) async fn may_pass(settings: &TellSettings, refused: &Failure) -> bool {
+    if refused.what == STEPS_DOWN {
+        return true;
+    }
+    let sockets = match &settings.runner {
+        Runner::Socket(path) => vec![path.clone()],
+        Runner::Among { directory, prefix } => {
+            sockets(directory, prefix).map(|socket| socket.path()).collect()
+        }
+    };
+    for socket in sockets {
+        let status = ask_within(&socket, &Request::Status, STATUS_PATIENCE).await;
+        if status.is_ok_and(|status| is_of(settings, &status) && is_undecided(&status)) {
+            return true;
+        }
+    }
+    false
+}
+
+/// Whether a candidate waits for the end of an election, and not for a leader or a fault.
+fn is_undecided(status: &Value) -> bool {
+    let waits = &status["waiting"];
+    status["leading"] == false
+        && match waits["waiting"].as_str() {
+            None | Some("promised" | "giving-up" | "drawing") => true,
+            Some("behind") => waits["leading"] == false,
+            Some(_) => false,
+        }
+}
+
 #[derive(Default)]
 struct SilentCandidates {
     silent: Vec<String>,
@@ -531,6 +565,18 @@ mod tests {
         );
         assert!(none.fix.ends_with(": a.0, b.0"), "{}", none.fix);
         assert!(both.fix.ends_with(": a.0, b.1"), "{}", both.fix);
+    }
+
+    #[test]
+    fn order_awaits_undecided_election() {
+        let waits = |waiting: Value| {
+            is_undecided(&json!({"election": "e", "leading": false, "waiting": waiting}))
+        };
+        let behind = |leading| json!({"waiting": "behind", "behind": "one", "leading": leading});
+        assert!(waits(Value::Null) && waits(json!({"waiting": "promised"})));
+        assert!(waits(behind(false)) && !waits(behind(true)));
+        assert!(!waits(json!({"waiting": "no-quorum"})));
+        assert!(!is_undecided(&json!({"election": "e", "leading": true})));
     }
 
     /// The answer of a process that was started before its package was replaced.

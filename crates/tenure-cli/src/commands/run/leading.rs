@@ -13,7 +13,7 @@ use super::output::Output;
 use super::runner::Runner;
 use super::stepping_down::{End, give_up, tell};
 use super::{announced, reasons, restarting};
-use crate::control::{self, Answer, Call, Request};
+use crate::control::{self, Answer, Call, Request, STEPS_DOWN};
 use crate::exit::{Exit, exit_of_start};
 use crate::explain::{NOT_RENEWED, tagged};
 use crate::failure::Failure;
@@ -433,7 +433,7 @@ pub(super) fn on_request<K: Class>(
         _ if only.is_some_and(|only| fence != Some(only)) => {
             refuse("that leadership is over", "ask tenure leader who leads")
         }
-        _ if busy => refuse("the runner is stepping down already", "wait until that is done"),
+        _ if busy => refuse(STEPS_DOWN, "wait until that is done"),
         Request::ResignAll => {
             runner.give_back(reply);
             return None;

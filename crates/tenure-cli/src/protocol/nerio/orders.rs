@@ -106,6 +106,11 @@ impl Ending<'_> {
         self.began.after(self.limit() + LATE).since(clock::now())
     }
 
+    /// Whether the wait for the hand-over goes on.
+    fn waits(&self) -> bool {
+        self.wish.wait.is_some_and(|wait| clock::now().since(self.began) < wait)
+    }
+
     async fn in_time<T>(
         &self,
         asked: impl Future<Output = Result<T, Failure>>,
@@ -163,6 +168,8 @@ impl Ending<'_> {
             }
             match &seen.leader {
                 Some(leads) if leads.leaving.is_none() => return Ok((leads.clone(), seen)),
+                // A candidate leads in a moment.
+                _ if self.waits() && !seen.candidates.is_empty() => {}
                 Some(leads) => return Err(self.leaving(leads, seen.at)),
                 None if looks >= LOOKS => return Err(self.nobody(&seen)),
                 None => looks += 1,

@@ -343,6 +343,10 @@ pub(super) fn fix(
             let lost = lost.iter().map(|member| membership.name(member).clone()).collect();
             return Unsafe::Lost { lost }.fix();
         }
+        (false, _) if lost.is_empty() && all == membership.everyone() => {
+            "read the logs of these nodes: a new cluster begins only when all its nodes hear each \
+             other, after the longest lease"
+        }
         (false, _) if lost.is_empty() && !serves => {
             "start all nodes: a new cluster begins only when all its nodes run, after the longest \
              lease"
@@ -404,6 +408,21 @@ mod tests {
     use tenure_core::nerio::Config;
 
     use super::*;
+
+    /// The nodes of a new cluster wait for each other, and may all run.
+    #[test]
+    fn advice_counts_the_running_nodes() {
+        let members = tenure_core::nerio::members("a=10.0.0.1:1,b=10.0.0.2:1,c=10.0.0.3:1");
+        let config = Config::new("x".parse().unwrap(), members.unwrap()).check().unwrap();
+        let advice = |blank: &[usize]| {
+            let mut forgetful = Forgetful::default();
+            forgetful.add(blank.iter().copied().collect(), false);
+            fix(config.membership(), forgetful, false, false)
+        };
+        assert!(advice(&[0, 1]).starts_with("start all nodes: "), "{}", advice(&[0, 1]));
+        let all = advice(&[0, 1, 2]);
+        assert!(all.starts_with("read the logs of these nodes: "), "{all}");
+    }
 
     /// A slow listener that misses the notice still learns the state.
     #[tokio::test]

@@ -1,5 +1,6 @@
 //! The longer sentences of events.
 
+use alloc::vec::Vec;
 use core::fmt;
 use core::time::Duration;
 
@@ -51,10 +52,8 @@ pub(super) fn awaited(
 }
 
 pub(super) fn recovery_waits(
-    whole: &[NodeName],
-    silent: &[NodeName],
-    empty: &[NodeName],
-    strange: &[NodeName],
+    [whole, silent, empty, strange]: [&[NodeName]; 4],
+    [deaf, unasked]: [&[NodeName]; 2],
     f: &mut fmt::Formatter<'_>,
 ) -> fmt::Result {
     f.write_str("has no stored state (lost, or never written), and asks the other members")?;
@@ -75,10 +74,13 @@ pub(super) fn recovery_waits(
             f,
             ". {} {verb} this node for a stranger: without keys a node recognizes a member by its \
              address in `members`, and this node sends from another address. If this node has \
-             moved, change `members` everywhere. If not, correct --listen, or use keys \
-             (docs/howto/keys.md)",
+             moved, change `members` everywhere. If not, correct `members` there or --listen here, \
+             or use keys (docs/howto/keys.md)",
             List(strange, ", ")
         );
+    }
+    if !(deaf.is_empty() && unasked.is_empty()) {
+        return apart(empty, deaf, unasked, f);
     }
     if whole.is_empty() {
         f.write_str(". If the cluster is new, it is founded when all members are there")
@@ -97,6 +99,42 @@ pub(super) fn recovery_waits(
              --new. If directories were lost, see docs/howto/lost-quorum.md"
         )
     }
+}
+
+/// Names the members that do not hear each other. All others than this node are in `empty`.
+fn apart(
+    empty: &[NodeName],
+    deaf: &[NodeName],
+    unasked: &[NodeName],
+    f: &mut fmt::Formatter<'_>,
+) -> fmt::Result {
+    f.write_str(". The cluster is founded when all members hear each other")?;
+    for member in unasked {
+        write!(
+            f,
+            ". {member} has not asked this node: correct the address of this node in `members` on \
+             {member}, or mend the network between them"
+        )?;
+    }
+    for member in deaf {
+        // The member has asked this node, and so has the answer of this node.
+        let unheard: Vec<_> = empty.iter().filter(|other| *other != member).collect();
+        match &unheard[..] {
+            [] => {}
+            [other] => write!(
+                f,
+                ". {member} has not heard from {other}: correct the address of {other} in \
+                 `members` on {member}, or mend the network between them"
+            )?,
+            others => write!(
+                f,
+                ". {member} has not heard from all of {}: its log names the silent ones. Correct \
+                 their addresses in `members` on {member}, or mend the network to them",
+                List(others, ", ")
+            )?,
+        }
+    }
+    Ok(())
 }
 
 pub(super) fn join_waits(

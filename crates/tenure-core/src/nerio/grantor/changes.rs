@@ -78,6 +78,11 @@ impl Changes {
         }
     }
 
+    /// Whether a node of this name has asked for fences.
+    pub(super) fn has_heard(&self, name: &NodeName) -> bool {
+        self.heard.keys().any(|(heard, _)| heard == name)
+    }
+
     fn end(&mut self, number: u64, state: ChangeState) {
         if self.ended.len() == ENDED_MAX {
             self.ended.remove(0);

@@ -17,6 +17,7 @@ use super::super::quorum::MemberSet;
 use super::super::words::{Out, emit, send};
 use super::Grantor;
 use super::phase::{Missing, Phase, Read, ReadAnswer};
+use super::proposals::PATIENCE;
 use crate::fence::Fence;
 use crate::time::Time;
 
@@ -46,7 +47,8 @@ impl Grantor {
         // Do not report members while this grantor waits for its own disk, or while a decided epoch
         // leaves this memory out: members do not answer such a memory.
         if now > since && self.memories.is_written() && self.outside().is_none() {
-            told = Some(self.tell_missing(&answers, told, out));
+            let waits = now.since(since);
+            told = Some(self.tell_missing(waits, &answers, told, out));
         }
         for member in self.others().iter() {
             let read = FenceRead { start: since, instance: self.instance, record: self.records };
@@ -61,9 +63,11 @@ impl Grantor {
     }
 
     /// Reports the members for which the read waits, when these change: members that remember,
-    /// members that are silent, and members with an empty directory.
+    /// members that are silent, members with an empty directory, and those of them that have not
+    /// heard from all members, although this grantor `waits` for long.
     fn tell_missing(
         &self,
+        waits: Duration,
         answers: &BTreeMap<usize, ReadAnswer>,
         told: Option<Missing>,
         out: &mut Out,
@@ -77,11 +81,23 @@ impl Grantor {
         // answers without writing the memory down, that member does not recognize this grantor as a
         // member.
         let strange = if self.records { those(|known| !known.recorded) } else { MemberSet::EMPTY };
-        let missing = Missing { whole, silent, empty, strange };
+        // A member has its memory written down once all others have answered it. So a member that
+        // answers, and whose memory nobody names, lacks an answer itself: its list may be wrong.
+        let founds = self.records && whole.or(silent).is_empty();
+        let is_late = waits >= self.config.refresh.saturating_mul(PATIENCE);
+        let nameless = |(member, known): &(&usize, &ReadAnswer)| {
+            founds && is_late && known.recorded && known.instance != self.memories.heard(**member)
+        };
+        let deaf: MemberSet = answers.iter().filter(nameless).map(|(member, _)| *member).collect();
+        let has_asked = |member: &usize| self.changes.has_heard(self.membership.name(*member));
+        let unasked = deaf.iter().filter(|member| !has_asked(member)).collect();
+        let missing = Missing { whole, silent, empty, strange, deaf, unasked };
         if told != Some(missing) {
-            let [whole, silent, empty, strange] =
-                [whole, silent, empty, strange].map(|set| self.membership.named(set));
-            emit(out, None, OwnEvent::RecoveryWaits { whole, silent, empty, strange });
+            let [whole, silent, empty, strange, deaf, unasked] =
+                [whole, silent, empty, strange, deaf.minus(unasked), unasked]
+                    .map(|set| self.membership.named(set));
+            let waits = OwnEvent::RecoveryWaits { whole, silent, empty, strange, deaf, unasked };
+            emit(out, None, waits);
         }
         missing
     }

@@ -50,6 +50,10 @@ pub(in crate::nerio) struct Missing {
     pub(in crate::nerio) empty: MemberSet,
     /// Members, among those that answered, that do not recognize this grantor as a member.
     pub(in crate::nerio) strange: MemberSet,
+    /// Members for whose memory alone a founding waits: each waits for an answer itself.
+    pub(in crate::nerio) deaf: MemberSet,
+    /// Members, among the deaf, that have not asked this grantor.
+    pub(in crate::nerio) unasked: MemberSet,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]

@@ -200,7 +200,9 @@ fn all_members_are_needed() {
         assert_eq!(refusal, Some(Refusal::Recovering { known: false }));
     }
     let (whole, silent, empty, strange) = (vec![], vec![name("c")], vec![name("b")], vec![]);
-    let waits = Event::Own(OwnEvent::RecoveryWaits { whole, silent, empty, strange });
+    let (deaf, unasked) = (vec![], vec![]);
+    let waits = OwnEvent::RecoveryWaits { whole, silent, empty, strange, deaf, unasked };
+    let waits = Event::Own(waits);
     assert_eq!(s.events("a").iter().filter(|event| **event == waits).count(), 1, "said once");
     s.start_empty("c");
     s.run(ms(3_000));

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use tenure_core::Fence;
 use tenure_core::nerio::epoch::Ballot;
 use tenure_core::nerio::{
     Accept, Change, ChangeState, Changed, Document, DocumentPart, Effect, Entry, EpochId, Event,
     FenceSeen, Found, FoundingTrouble, Inc, Instance, Message, Origin, OwnEvent, PromiseOutcome,
     Request, Roster, SeatChange, Sender, Service, ToAsker, ToGrantor, Who,
 };
+use tenure_core::{Fence, NodeName};
 
 use crate::story::*;
 
@@ -110,6 +110,57 @@ fn all_members_are_needed() {
     s.start_empty("c");
     s.run(ms(4_000));
     assert!(GRANTORS.iter().all(|member| serves(&s, member)));
+}
+
+/// The list of b has a wrong address of c. Every member names the two, and founds the cluster once
+/// the list is right.
+#[test]
+fn wrong_list_is_named() {
+    let mut s = begun(&GRANTORS);
+    for _ in 0..400 {
+        s.pass(ms(10));
+        for letter in s.take("b", "c").iter().filter(|letter| !is_read(&letter.message)) {
+            s.put(letter);
+        }
+        s.deliver_all();
+    }
+    let waits = |lists: [&[&str]; 3]| {
+        let [silent, deaf, unasked] = lists.map(|list| list.iter().map(|of| name(of)).collect());
+        let is_it: [Vec<NodeName>; 3] = [silent, deaf, unasked];
+        move |event: &OwnEvent| match event {
+            OwnEvent::RecoveryWaits { silent, deaf, unasked, .. } => {
+                is_it.iter().eq([silent, deaf, unasked])
+            }
+            _ => false,
+        }
+    };
+    let alone: [(&str, [&[&str]; 3]); 3] =
+        [("a", [&[], &["b"], &[]]), ("b", [&["c"], &[], &[]]), ("c", [&[], &[], &["b"]])];
+    for (member, lists) in alone {
+        assert!(!serves(&s, member) && told(&s, member, waits(lists)), "{:?}", s.events(member));
+    }
+    s.run(ms(4_000));
+    assert!(GRANTORS.iter().all(|member| serves(&s, member)));
+}
+
+fn is_read(message: &Message) -> bool {
+    matches!(message, Message::Grantor(ToGrantor::FenceRead(_)))
+}
+
+/// Members that found a cluster without a fault name no member as deaf.
+#[test]
+fn ordinary_founding_blames_nobody() {
+    let mut s = begun(&["a", "b"]);
+    s.run(ms(3_000));
+    s.start_empty("c");
+    s.run(ms(4_000));
+    let blames = |event: &OwnEvent| match event {
+        OwnEvent::RecoveryWaits { deaf, unasked, .. } => !(deaf.is_empty() && unasked.is_empty()),
+        _ => false,
+    };
+    for member in GRANTORS {
+        assert!(serves(&s, member) && !told(&s, member, blames), "{:?}", s.events(member));
+    }
 }
 
 #[test]
