@@ -9,7 +9,7 @@ use super::super::grants_last::GrantsLast;
 use super::super::observers_see_what_is::ObserversSeeWhatIs;
 use super::super::verification_never_overstates::VerificationNeverOverstates;
 use super::*;
-use crate::nerio::walls::{ALLOWANCE, Walls};
+use crate::nerio::walls::{ALLOWANCE, Walls, wall_reaches};
 use crate::world::EPOCH;
 use crate::world::conditions::Incident;
 
@@ -160,4 +160,17 @@ fn set_back_counts_from_reading() {
     let behind = |since, now| read(1).set_back(&run.plan.conditions, 0, since, now);
     assert_eq!([behind(1, 9), behind(1, 10), behind(1, 20), behind(21, 30)], [0, 5, 7, 7]);
     assert_eq!(read(1).set_back(&run.plan.conditions, 1, 1, 30), 0);
+}
+
+/// A clock that shows an end, and is set back, shows the end a second time.
+#[test]
+fn claim_may_outlast_set_back() {
+    let mut run = quiet();
+    set_back(&mut run, 10, 5);
+    set_back(&mut run, 30, 2);
+    let reaches = |end| {
+        let end = WallTime::from_nanos(EPOCH + end);
+        wall_reaches(&run.plan.conditions, 0, 1, 0, end)
+    };
+    assert_eq!([4, 8, 20, 26, 28, 40].map(reaches), [4, 13, 25, 30, 30, 42]);
 }
