@@ -85,7 +85,7 @@ fn install(service: &Service, version: usize) -> Result<(), Error> {
 }
 
 fn start(service: &Service, members: usize) -> Result<(), Error> {
-    // From here on a signal ends the loop below instead of the process, so that the cluster is
+    // From here on a signal ends only the wait below, not the process, so that the cluster is
     // dropped.
     let signals = Signals::new([SIGINT, SIGTERM]);
     let mut signals = signals.map_err(|source| Error::Read { path: "signals".into(), source })?;

@@ -93,7 +93,8 @@ fn budget(path: &str) -> Option<usize> {
     of(path).or_else(|| of(folder))
 }
 
-/// Checks that each page has a budget and keeps it.
+/// Checks that each page of `docs` keeps its budget of words, and has one unless another rule bounds
+/// its folder.
 fn budgets(tree: &Tree) -> Vec<String> {
     let complaint = |(path, text): (&String, &String)| {
         let is_elsewhere = path == SUMMARY

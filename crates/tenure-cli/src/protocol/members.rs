@@ -11,8 +11,8 @@ use crate::failure::Failure;
 pub enum MemberChange {
     Add(NewMember),
     Remove(NodeName),
-    /// Gives a member another memory: the memory of the running node that has this name and an
-    /// empty directory. Without addresses the member keeps its present addresses.
+    /// Replaces a member whose state directory is lost by the running node of the same name, which
+    /// began with an empty directory. Without addresses the member keeps its present addresses.
     Replace(NewMember),
     /// Ends the running change.
     Cancel,

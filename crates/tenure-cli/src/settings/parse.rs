@@ -48,7 +48,7 @@ pub fn duration(text: &str) -> Result<Duration, Refusal> {
 /// A span of time above zero.
 pub fn positive_duration(text: &str) -> Result<Duration, Refusal> {
     match duration(text)? {
-        Duration::ZERO => Err(Refusal::new("it must be more than zero", DurationError::FIX)),
+        Duration::ZERO => Err(Refusal::new("the time must be more than zero", DurationError::FIX)),
         span => Ok(span),
     }
 }
@@ -279,7 +279,7 @@ mod tests {
             duration("99999999999999999999y").unwrap_err().what,
             "the number is too large, or finer than a nanosecond"
         );
-        assert_eq!(positive_duration("0s").unwrap_err().what, "it must be more than zero");
+        assert_eq!(positive_duration("0s").unwrap_err().what, "the time must be more than zero");
         assert_eq!(duration("five").unwrap_err().what, "a number with a unit is expected");
     }
 

@@ -83,7 +83,8 @@ pub enum Record {
     },
 }
 
-/// The state of one election at one grantor, after a change and before its answer leaves.
+/// The state of one election at one grantor. The grantor writes it after each change, before the
+/// answer leaves.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct GrantRecord {
     pub election: ElectionName,

@@ -9,7 +9,8 @@ use crate::stage::{Says, Stage, X, call, config, ms};
 
 const LISTENS: Duration = Duration::from_secs(11);
 
-/// The later code of the text's author has two leaders for about 8 s in this story.
+/// The author of the text later published code. In this story that code has two leaders for about
+/// 8 s.
 #[test]
 fn better_newcomer_leads_after_the_lease() {
     let mut stage = Stage::new(2);

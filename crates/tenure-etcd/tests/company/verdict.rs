@@ -14,7 +14,7 @@ use crate::participant::{Claim, Kind, Participant};
 /// The longest wait until all leases but etcdctl's have ended.
 const LEASES_END: Duration = Duration::from_secs(60);
 
-/// Each participant contended in this election, by a key of its own, and ended as it should.
+/// Each key belongs to a participant, and each participant ended as it should.
 pub(crate) fn on_history(keys: &[Key], departed: &[Participant]) {
     let values: BTreeSet<_> = keys.iter().map(|key| &key.value).collect();
     let wrong: Vec<_> = departed.iter().filter_map(|one| one.farewell().err()).collect();

@@ -12,8 +12,8 @@ use crate::orders::{is_loopback, is_order, obeys_unsealed};
 use crate::transport::Transport;
 
 impl<T: Transport> Wire<T> {
-    /// Whether the unsealed message ends leaderships or changes members, and other machines could
-    /// send such a message.
+    /// Whether to refuse this unsealed message: it ends leaderships or changes members, and another
+    /// machine could have sent it, or it names a member on another machine.
     pub(super) fn is_unsafe_unsealed(&self, from: &Sender, message: &Message) -> bool {
         let obeys = || obeys_unsealed(&self.config, &self.memberships, from.address);
         match message {

@@ -1,4 +1,4 @@
-//! Keys as text.
+//! The text form of keys: a line for each key, and the line `accept-unsealed`.
 
 use std::fmt::Write;
 

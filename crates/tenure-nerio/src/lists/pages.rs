@@ -37,8 +37,8 @@ pub(super) struct Page<L: List> {
 }
 
 impl<L: List> Page<L> {
-    /// Drops the parts up to `after`, which were not asked for. A page that announces more, but
-    /// nothing behind `after`, becomes the last page.
+    /// Drops the parts up to `after`, which were not asked for. A page that says that more follows,
+    /// but whose last key is not behind `after`, counts as the last page.
     pub(super) fn behind(mut self, after: Option<&L::Key>) -> Self {
         self.more_after = self.more_after.filter(|more| Some(more) > after);
         if let Some(after) = after {

@@ -82,7 +82,7 @@ pub struct Watched {
     at: SupervisorAt,
     who: Who,
     page: SharedTime,
-    /// The instant on the page of promises, in nanoseconds.
+    /// The instant in `page`, in nanoseconds. A promise of an earlier instant needs no write.
     promised: AtomicU64,
     line: Mutex<Line>,
     notices: broadcast::Sender<Notice>,

@@ -387,7 +387,7 @@ mod tests {
                 ChangeError::Entered { name: d.clone() },
                 "d runs as a member, and no second node d with an empty state directory asks to be \
                  let in|to replace d, stop it for good, start the new node, and repeat the change. \
-                 If d came back with an empty directory, it needs no replacement",
+                 If the member that runs is the new node, it needs no replacement",
             ),
             (
                 ChangeError::TwoBlanks { name: d.clone(), addresses },

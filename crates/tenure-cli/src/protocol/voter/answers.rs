@@ -95,7 +95,6 @@ mod tests {
         Member { id: id(name), identity: Identity(identity) }
     }
 
-    /// Records a voter of this name and identity with this electorate.
     fn hear(said: &mut Answers, (name, identity): (&str, u128), electorate: Option<&Electorate>) {
         let url: VoterUrl = format!("http://{name}-{identity}").parse().unwrap();
         let sender =

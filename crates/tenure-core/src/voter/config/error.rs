@@ -18,7 +18,7 @@ pub enum ConfigError {
     OutOfRange(#[from] Box<OutOfRange>),
     #[error(
         "request timeout is {timeout:?}; it must be more than 0 and less than the heartbeat \
-         interval, {heartbeat:?}: otherwise a region that hangs delays the next heartbeat"
+         interval, {heartbeat:?}: otherwise a voter that hangs delays the next heartbeat"
     )]
     Timeout { timeout: Duration, heartbeat: Duration },
     #[error(

@@ -20,7 +20,8 @@ struct Report {
     at: u64,
 }
 
-/// Whether a view names this key; without a key, whether the view names no leader.
+/// Whether a view names this key as the leader; without a key, whether the view shows a vacancy.
+/// An unknown leader is neither.
 fn is(view: &View, first: Option<&KeyValue>) -> bool {
     match (view, first) {
         (View::Leader(LeaderView { id, value, fence, .. }), Some(kv)) => {

@@ -91,8 +91,8 @@ fn unedited_member_follows() {
     assert!(has_entered(&s, "d", NUMBER));
 }
 
-/// 2.12.7: the operator recovers c without d, whose directory is whole. d starts as it was, and no
-/// candidate has a list with both.
+/// 2.12.7: d serves in the old epoch, with its directory. The operator recovers c without d. No
+/// candidate knows both, so d learns of the later epoch only from c.
 #[test]
 fn forgotten_survivor_leaves() {
     let (mut s, _) = lost();

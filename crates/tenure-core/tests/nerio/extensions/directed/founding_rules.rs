@@ -1,5 +1,5 @@
-//! Memories that are replaced, directories begun ahead, and processes that ask early, while
-//! members found a cluster by a document.
+//! Foundings by a document: a memory that is replaced meanwhile, a directory that began while its
+//! clock was ahead, and processes that ask before the founding has ended.
 
 use tenure_core::Fence;
 use tenure_core::nerio::epoch::Ballot;
