@@ -50,6 +50,8 @@ pub enum Fact<'a, S: Scenario> {
         id: &'a str,
         /// Time of the decision; the process may have stopped in the meantime.
         decided: u64,
+        /// The same, on the clock of the node.
+        read: Time,
     },
     /// A leadership has a lease of full length.
     Settled { node: usize, election: usize },

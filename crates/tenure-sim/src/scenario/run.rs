@@ -191,7 +191,8 @@ impl<S: Scenario> Run<S> {
                 let beside = others.iter().any(|led| led.node != node && led.holds(context.now));
                 self.counts.common.elected += 1;
                 self.counts.common.beside += u64::from(beside);
-                self.tell(context, Fact::Elected { node, election, id, decided })
+                let read = context.sample();
+                self.tell(context, Fact::Elected { node, election, id, decided, read })
             }
             Event::Ended(end) => {
                 self.apps[node][election].end(context.now);

@@ -93,7 +93,7 @@ fn missing_events_are_noticed() {
     let handled = Fact::Handled { node: 0, core, timer: None };
     let raised = [(1, Fact::Claimed(claim)), (2, handled)];
     says::<EventsCome>(begun(&run), &run, &raised, "did not say that it is elected");
-    let elected = Fact::Elected { node: 0, election: 0, id: "a", decided: 0 };
+    let elected = Fact::Elected { node: 0, election: 0, id: "a", decided: 0, read: Time::ZERO };
     let unsettled = [(1, elected), (run.plan.retired - 1, Fact::Moment)];
     says::<EventsCome>(begun(&run), &run, &unsettled, "did not settle");
     let ended = Fact::Ended { node: 0, election: 0, end: &End::Withdrawn, decided: 0 };
