@@ -363,6 +363,7 @@ impl Course<'_> {
         let (mut else_only, mut differing) = (Vec::new(), Vec::new());
         let (mut silent, mut denied) = (Vec::new(), None);
         for (member, mut asker) in seats {
+            let begun = self.has_begun;
             let Some(said) = self.ask(&mut asker, &member).await else {
                 // Keep the answers of an earlier round, which had more time.
                 if self.known.silent.is_empty() {
@@ -379,6 +380,8 @@ impl Course<'_> {
                 Said::State(ChangeState::Superseded { epoch }) => return Round::Decided(epoch),
                 Said::State(ChangeState::Cancelled) => return Round::Cancelled(by),
                 Said::State(ChangeState::Refused(why)) if asks_another(&why, epoch) => {
+                    // This member may have begun the change, and has reported the end.
+                    self.has_begun = begun;
                     denied.get_or_insert((by, why));
                 }
                 Said::State(ChangeState::Refused(why)) => return Round::Denied(by, why),
@@ -517,11 +520,11 @@ impl Course<'_> {
     }
 }
 
-/// Whether to ask another member after this refusal: this member has no vote, or has not entered
-/// the epoch with this number yet.
+/// Whether to ask another member after this refusal: this member has no vote, has not entered the
+/// epoch with this number yet, or does not find the new node at the host that its list names.
 const fn asks_another(why: &ChangeError, epoch: u64) -> bool {
     match why {
-        ChangeError::Outside | ChangeError::NoVote { .. } => true,
+        ChangeError::Outside | ChangeError::NoVote { .. } | ChangeError::Elsewhere { .. } => true,
         ChangeError::Deciding { next, .. } => *next <= epoch,
         _ => false,
     }

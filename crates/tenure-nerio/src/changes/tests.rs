@@ -201,6 +201,34 @@ async fn member_without_vote_is_passed_over() {
     assert_eq!(by, name("a"));
 }
 
+/// The list of the first member has another spelling of the host of c.
+#[tokio::test]
+async fn next_member_may_find_the_node() {
+    let address = ([10, 0, 0, 9], 7103).into();
+    let elsewhere = move || refuses(ChangeError::Elsewhere { name: name("c"), address });
+    let first = move |questions: &mut u32| {
+        *questions += 1;
+        if questions.is_multiple_of(2) { elsewhere() } else { works(ChangePhase::Finding) }
+    };
+    let mut questions = 0;
+    let cluster = Cluster::new(move |nth, _| match nth {
+        0 => first(&mut questions),
+        _ => done("a b c"),
+    });
+    let cluster = cluster.await;
+    assert_eq!(members_of(cluster.change(move_to("c", vec![])).await), "a, b, c");
+    assert_eq!(cluster.asked(), [0, 1]);
+
+    let mut questions = 0;
+    let none = Cluster::new(move |nth, _| match nth {
+        0 => first(&mut questions),
+        _ => elsewhere(),
+    });
+    let ended = none.await.change(move_to("c", vec![])).await;
+    let Err(ChangeFailure::Denied { by, why }) = ended else { panic!("{ended:?}") };
+    assert_eq!((by, why), (name("a"), ChangeError::Elsewhere { name: name("c"), address }));
+}
+
 /// The first member decided the change and died. The second member knows the new members.
 #[tokio::test]
 async fn change_of_silent_member_is_seen() {

@@ -396,9 +396,11 @@ mod tests {
             ),
             (
                 ChangeError::Elsewhere { name: d.clone(), address: addresses[0] },
-                "the node d with an empty state directory sends from 127.0.0.1:1, which is no \
-                 address of the member d|run tenure members replace d=HOST:PORT with the host at \
-                 which others reach the node",
+                "the node d with an empty state directory sends from 127.0.0.1:1, and does not \
+                 answer at the host of the member d|wait until that host's name leads to the \
+                 node, also from this member and with its list, and repeat the change; or run \
+                 tenure members replace d=HOST:PORT with the host at which all others reach the \
+                 node, in the spelling of this member's list",
             ),
             (
                 ChangeError::Silent { who: vec![b, d] },
@@ -426,8 +428,8 @@ mod tests {
         let d = name("d");
         assert_eq!(
             told(&ChangeError::Runs { name: d.clone() }),
-            "d still runs as a member, with its state directory|stop d for good, and repeat the \
-             change"
+            "d still runs as a member, with its state directory|if d is the new node, it needs no \
+             replacement. Otherwise stop d for good, and repeat the change"
         );
         assert_eq!(
             told(&ChangeError::LetIn { name: d, epoch: 2 }),

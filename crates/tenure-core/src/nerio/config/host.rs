@@ -83,7 +83,7 @@ impl HostPort {
     }
 
     /// Whether two spellings mean one host and port, of an IP address or of a name.
-    pub(super) fn is(&self, other: &Self) -> bool {
+    pub(in crate::nerio) fn is(&self, other: &Self) -> bool {
         match (&self.0, &other.0) {
             (Host::Ip(one), Host::Ip(two)) => place(*one) == place(*two),
             (Host::Name(one, port), Host::Name(two, other)) => {

@@ -163,7 +163,8 @@ pub enum ChangeError {
         "the node {name} with an empty state directory sends from {address}, and does not answer \
          at the host of the member {name}: wait until that host's name leads to the node, also \
          from this member and with its list, and repeat the change; or run `tenure members \
-         replace {name}=HOST:PORT` with the host at which all others reach the node"
+         replace {name}=HOST:PORT` with the host at which all others reach the node, in the \
+         spelling of this member's list"
     )]
     Elsewhere { name: NodeName, address: SocketAddr },
     #[error(
@@ -207,8 +208,8 @@ pub enum ChangeError {
     Unsealed,
     /// The memory that is to be replaced answers.
     #[error(
-        "{name} still runs as a member, with its state directory: stop {name} for good, and repeat \
-         the change"
+        "{name} still runs as a member, with its state directory: if {name} is the new node, it \
+         needs no replacement. Otherwise stop {name} for good, and repeat the change"
     )]
     Runs { name: NodeName },
     /// The seat already names the memory that asks to be let in.

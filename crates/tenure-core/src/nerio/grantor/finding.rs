@@ -60,9 +60,9 @@ impl Finding {
         listed: Option<&HostPort>,
         address: SocketAddr,
     ) {
-        let is_of_seat = |listed| {
+        let is_of_seat = |listed: &HostPort| {
             let hosts = seat.map_or(&[][..], |seat| &seat.hosts);
-            let is_named = hosts.is_empty() || hosts.contains(listed);
+            let is_named = hosts.is_empty() || hosts.iter().any(|host| host.is(listed));
             epoch == 0 || is_named || is_address(listed, address) == Some(false)
         };
         self.is_at_hosts |= listed.is_none_or(is_of_seat);
