@@ -1,4 +1,5 @@
-use tenure_core::NodeName;
+use tenure_core::nerio::Service;
+use tenure_core::{NodeName, Time};
 
 use super::{Check, Fact, Own, Plan, Property, QuorumLeases, seconds};
 
@@ -7,6 +8,9 @@ use super::{Check, Fact, Own, Plan, Property, QuorumLeases, seconds};
 #[derive(Debug, Default)]
 pub(super) struct WeakLeadersAgree {
     seen: Vec<Option<NodeName>>,
+    /// Whether the node has lost its seat to a later memory of its member. Such a node answers no
+    /// ping.
+    replaced: Vec<bool>,
     judged: bool,
 }
 
@@ -17,7 +21,8 @@ impl Property<QuorumLeases> for WeakLeadersAgree {
     fn begin(&mut self, plan: &Plan) {
         // Members that change stand on several rings for a while.
         let is_judged = plan.config().ring.is_some() && !plan.own.focus.changes();
-        *self = Self { seen: vec![None; plan.nodes.len()], judged: !is_judged };
+        let nodes = plan.nodes.len();
+        *self = Self { seen: vec![None; nodes], replaced: vec![false; nodes], judged: !is_judged };
     }
 
     #[inline(always)]
@@ -33,6 +38,14 @@ impl Property<QuorumLeases> for WeakLeadersAgree {
                 }
                 Ok(())
             }
+            Fact::Handled { node, core, .. }
+                if !self.judged && check.now >= check.plan.conditions.storm_ends =>
+            {
+                if let Some(replaced) = self.replaced.get_mut(node) {
+                    *replaced = core.service(Time::ZERO) == Some(Service::Replaced);
+                }
+                Ok(())
+            }
             Fact::Moment if !self.judged && check.now >= check.plan.settled => {
                 self.judged = true;
                 self.judge(check)
@@ -45,7 +58,10 @@ impl Property<QuorumLeases> for WeakLeadersAgree {
 impl WeakLeadersAgree {
     fn judge(&self, check: &Check<'_>) -> Result<(), String> {
         let nodes = &check.plan.nodes;
-        let runs = |node: &usize| !nodes[*node].stray && check.history.lives[*node].is_some();
+        let runs = |node: &usize| {
+            let takes_part = !nodes[*node].stray && !self.replaced[*node];
+            takes_part && check.history.lives[*node].is_some()
+        };
         let members = (0..nodes.len()).filter(runs).filter(|node| nodes[*node].member);
         let smallest = members.map(|node| &nodes[node].name).min();
         let is_wrong = |node: &usize| self.seen[*node].as_ref() != smallest;
