@@ -2,8 +2,9 @@
 //! candidate gives such grants back, so that other candidates may win.
 
 use super::super::context::Context;
+use super::super::epoch::Where;
 use super::super::quorum::MemberSet;
-use super::super::words::Out;
+use super::super::words::{Out, send};
 use super::{Campaign, Candidate};
 use crate::time::Time;
 
@@ -27,7 +28,7 @@ impl Candidate {
     /// Leaves the election to others if no quorum is possible: gives back all grants, and its
     /// places in the grantors' queues. Silent members get a release, too, because they may have
     /// granted. Returns the members without which no quorum is possible; from then on the candidate
-    /// asks only these.
+    /// asks only these for grants, and the others for their epoch.
     ///
     /// A candidate calls this when it asks, not at each answer: after the first of several answers,
     /// the next may make a quorum possible.
@@ -50,6 +51,10 @@ impl Candidate {
         let held = answers.oks.members().collect::<MemberSet>().or(unheard).or(waits);
         if !held.is_empty() {
             self.give_back(now, held, lost, context, out);
+        }
+        // The lost members may have left the cluster, and then only the others name the next epoch.
+        for member in context.membership.everyone().minus(lost).iter() {
+            send(out, context.membership.to(member), Where { start: now });
         }
         Some(lost)
     }

@@ -123,6 +123,31 @@ fn candidate_follows_its_members() {
     assert_eq!(document(&s, "p"), next);
 }
 
+/// Candidate p does not reach b and c, which are replaced by d and e, and end. a tells p of the
+/// next epochs, although p asks a for no grant any more.
+#[test]
+fn cut_off_candidate_learns_members() {
+    let mut s = Story::new();
+    let cut = |from: &str, to: &str| {
+        let has = |name: &str| [from, to].contains(&name);
+        has("p") && (has("b") || has("c"))
+    };
+    for name in ["d", "e"] {
+        blank(&mut s, name);
+    }
+    s.campaign("p");
+    s.run_cut(ms(3_000), &cut);
+    for (number, what) in [(1, add("d")), (2, add("e")), (3, remove("b")), (4, remove("c"))] {
+        ask(&mut s, "a", number, what);
+        s.run_cut(ms(2_000), &cut);
+    }
+    s.actors.remove("b");
+    s.actors.remove("c");
+    s.run(ms(5_000));
+    assert_eq!((document(&s, "a").number, document(&s, "p").number), (4, 4));
+    assert!(s.leads("p"));
+}
+
 /// 2.5.4: a leadership that began in epoch 0 is also released at the members of epoch 0.
 #[test]
 fn release_reaches_both_epochs() {
