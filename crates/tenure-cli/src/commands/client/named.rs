@@ -32,11 +32,17 @@ pub(super) fn check(
         let field = names.iter().find(|(name, _)| *name == setting).map_or("", |(_, field)| field);
         status[field].as_str()
     };
+    // A runner that is a member shows its id, which is the name of the member unless it has another.
+    let is_runner = status["node"].is_null() && status["id"].is_string();
+    let has_id = !origins.given(&["id"]).is_empty();
+    let is_member =
+        |name: &str, value: &str| name == "name" && is_runner && (has_id || status["id"] == *value);
     // The name of a whole election also matches each of its roles.
     let is_whole = |name: &str, value: &str| name == "election" && status["of"] == *value;
     let others = given(&names)
         .into_iter()
-        .filter(|(name, value)| field(name) != Some(value) && !is_whole(name, value));
+        .filter(|(name, value)| field(name) != Some(value) && !is_whole(name, value))
+        .filter(|(name, value)| !is_member(name, value));
     let lists: Vec<_> = realms.rosters.iter().map(same).collect();
     let mut rosters = given(&lists);
     rosters.retain(|(name, value)| {

@@ -11,7 +11,8 @@ use crate::exit::Exit;
 use crate::failure::{self, Failure};
 use crate::invocation::nerio::node::WaitSafeSettings;
 use crate::output;
-use crate::protocol::nerio::{ask_all, ends_for};
+use crate::protocol::Advice;
+use crate::protocol::nerio::{ask_all, ends_for, fragile};
 use crate::settings::Context;
 
 /// The pause between two surveys.
@@ -79,7 +80,12 @@ async fn watch(
             }
             None => differ_since = None,
         }
-        let Some(why) = seen.obstacle(before.as_ref()) else { break };
+        let Some(why) = seen.obstacle(before.as_ref()) else {
+            if let Some(Advice { text, fix }) = fragile(&seen.membership) {
+                failure::warn(&format!("{text}: {fix}"));
+            }
+            break;
+        };
         if why.is_for_ever() {
             if context.json {
                 say(&why, true).await?;

@@ -6,7 +6,7 @@ use tenure_core::nerio::{Member, MemberSet, Membership};
 use crate::protocol::Advice;
 
 /// A warning if the stop of a single member ends all elections.
-pub(super) fn fragile(membership: &Membership) -> Option<Advice> {
+pub(crate) fn fragile(membership: &Membership) -> Option<Advice> {
     let quorums = membership.quorums();
     let is_needed = |member: &usize| !quorums.is_possible(MemberSet::EMPTY.with(*member));
     let needed = membership.everyone().iter().filter(is_needed);

@@ -30,6 +30,7 @@ pub use self::cluster::Cluster;
 pub(crate) use self::cluster::timing;
 pub(crate) use self::combination::check;
 pub use self::member::{Seat, Storage};
+pub(crate) use self::membership::fragile;
 pub(crate) use self::participant::Grantors;
 pub(crate) use self::participant::{ask_all, start, unrecovered};
 pub(crate) use self::service::{Reaction, Service};
