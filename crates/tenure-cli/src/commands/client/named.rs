@@ -32,7 +32,7 @@ pub(super) fn check(
         let field = names.iter().find(|(name, _)| *name == setting).map_or("", |(_, field)| field);
         status[field].as_str()
     };
-    // A runner that is a member shows its id, which is the name of the member unless it has another.
+    // A runner that is a member shows its id, by default the name of the member.
     let is_runner = status["node"].is_null() && status["id"].is_string();
     let has_id = !origins.given(&["id"]).is_empty();
     let is_member =

@@ -136,10 +136,10 @@ fn cut_off_candidate_learns_members() {
         blank(&mut s, name);
     }
     s.campaign("p");
-    s.run_cut(ms(3_000), &cut);
+    s.run_cut(ms(3_000), cut);
     for (number, what) in [(1, add("d")), (2, add("e")), (3, remove("b")), (4, remove("c"))] {
         ask(&mut s, "a", number, what);
-        s.run_cut(ms(2_000), &cut);
+        s.run_cut(ms(2_000), cut);
     }
     s.actors.remove("b");
     s.actors.remove("c");
